@@ -53,9 +53,9 @@ FLOORS = {
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
     "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker", "log/known"],
-                    ["log/disarmed", "log/stack", "log/summary"],
+                    ["log/disarmed", "log/marks", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
-                    ["log/output", "log/verbose"], ["log/mono"], ["log/log"],
+                    ["log/output", "log/verbose"], ["log/commands", "log/mono"], ["log/log"],
                     ["calls", "calls_json", "coverage", "live/", "order", "stacks"], ["builtins"]],
 }
 

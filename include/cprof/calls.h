@@ -57,7 +57,7 @@ CPROF_API void cprof_profiler_set_call_instrumentation_filter_callback(
 /* Runs all filters again over the functions of `image` (NULL: of all images), while the
  * session runs, and places and takes out breakpoints as the filters say now, so that
  * tracing changes without an end. Functions that were called too often are traced
- * again. NOT_SUPPORTED: the session was made without calls (CPROF_SESSION_CALLS);
+ * again. NOT_SUPPORTED: the session was made without calls (CPROF_SESSION_CALLS) and has none;
  * NOT_FOUND: the image is not mapped. From a callback: done when that event (or
  * heartbeat) has been delivered, before a thread that stands still for it goes on. CLR:
  * RequestReJIT. */
@@ -71,6 +71,15 @@ CPROF_API bool cprof_callspec_match(const cprof_callspec *spec, const cprof_func
 CPROF_API void cprof_callspec_free(cprof_callspec *spec);
 CPROF_API cprof_status cprof_profiler_trace(cprof_profiler_handle handle,
 					    const cprof_callspec *spec, unsigned flags);
+/* Instead of all SPECs that this profiler gave before, while the session runs: filters are
+ * asked again (cprof_profiler_refilter()); NULL: none. Also in a session without calls
+ * until now; NOT_SUPPORTED where that has children let go. */
+CPROF_API cprof_status cprof_profiler_retrace(cprof_profiler_handle handle,
+					      const cprof_callspec *spec, unsigned flags);
+/* How many functions a SPEC matches in what is mapped now; reads symbols. */
+CPROF_API uint64_t cprof_callspec_count(const cprof_callspec *spec);
+/* "did you mean ...?" of an entry that matches none; free() it. NULL: nothing is near. */
+CPROF_API char *cprof_callspec_near(const char *entry);
 /* Number of functions that the filters chose so far. */
 CPROF_API uint64_t cprof_traced_functions(void);
 

@@ -21,8 +21,8 @@ typedef enum cprof_sample_mode {
 
 /* Enables the sampler. The first caller owns mode and frequency. True if the
  * sampler is enabled (also for later callers, who do not own it); false if too
- * late. Nothing is sampled before a mode other than NONE is set.
- * Mono: mono_profiler_enable_sampling(). [init] */
+ * late: while the session runs only where nobody did. Nothing is sampled before a
+ * mode other than NONE is set. Mono: mono_profiler_enable_sampling(). */
 CPROF_API bool cprof_profiler_enable_sampling(cprof_profiler_handle handle);
 
 /* Sets mode and frequency (Hz, 1 to CPROF_SAMPLE_MAX_FREQUENCY), also while the

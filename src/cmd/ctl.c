@@ -123,7 +123,7 @@ static int run_ctl(struct cp_args *args)
 const struct cp_command cp_command_ctl = {
 	.name = "ctl",
 	.operands = "[options] PID|SOCKET COMMAND [ARG...]",
-	.summary = "Steer a session that runs: status, stop",
+	.summary = "Steer a session that runs: status, pause, sample, trace, mark, stop, ...",
 	.details = "PID is the process that is profiled, one of its children, or the cprof that "
 		   "does it.",
 	.groups = groups,

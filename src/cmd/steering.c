@@ -27,6 +27,12 @@ struct cp_steering {
 
 const struct cp_steering_command cp_steering_commands[] = {
 	{ "status", NULL, "what the session does, has recorded, and costs" },
+	{ "pause", NULL, "take no samples, trace no calls" },
+	{ "resume", NULL, "go on" },
+	{ "sample", "HZ", "take so many samples a second; 0: none" },
+	{ "trace", "SPEC", "trace these functions, too" },
+	{ "untrace", "SPEC", "trace these no more" },
+	{ "mark", "TEXT", "write into the recording what happens now" },
 	{ "stop", NULL, "end the session; answers when the recording is complete" },
 	{ 0 }
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/steering_status.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,12 +95,14 @@ static void add_json(const struct status *st, struct cp_buf *out)
 		cp_json_str(&j, NULL, *word);
 	cp_json_end(&j, ']');
 	cp_json_bool(&j, "attached", cprof_session_is_attached(st->session));
+	cp_json_bool(&j, "paused", st->log.paused);
 	cp_json_u64(&j, "duration_ns", st->duration_ns);
 	cp_json_u64(&j, "processes", st->processes);
 	cp_json_u64(&j, "threads", st->threads);
 	add_recording(&j, st);
 	add_samples(&j, st);
 	cp_json_begin(&j, "calls", '{');
+	cp_json_str(&j, "traced", st->log.traced ? st->log.traced : "");
 	cp_json_u64(&j, "functions", st->calls.functions);
 	cp_json_u64(&j, "events", st->log.calls);
 	cp_json_end(&j, '}');
@@ -165,11 +168,15 @@ static void add_sampled(const struct status *st, struct cp_buf *out)
 
 static void add_calls(const struct status *st, struct cp_buf *out)
 {
-	if (!st->calls.functions && !st->log.calls)
+	if (!st->log.calls && (!st->log.traced || !*st->log.traced))
 		return;
-	cp_buf_str(out, "\n  calls      of ");
-	cp_add_plural(out, st->calls.functions, "function", "functions");
-	cp_buf_str(out, ": ");
+	cp_buf_str(out, "\n  calls      ");
+	if (st->log.traced && *st->log.traced) {
+		cp_buf_printf(out, "of %.*s%s, ", 60, st->log.traced,
+			      strlen(st->log.traced) > 60 ? "..." : "");
+		cp_add_plural(out, st->calls.functions, "function", "functions");
+		cp_buf_str(out, ": ");
+	}
 	cp_add_plural(out, st->log.calls, "event", "events");
 }
 
@@ -187,6 +194,8 @@ static void add_cost(const struct status *st, struct cp_buf *out)
 static void add_text(const struct status *st, struct cp_buf *out)
 {
 	add_head(st, out);
+	if (st->log.paused)
+		cp_buf_str(out, "\n  paused     no samples, no calls, until 'resume'");
 	add_recorded(st, out);
 	add_sampled(st, out);
 	add_calls(st, out);

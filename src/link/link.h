@@ -208,6 +208,7 @@ enum cp_request_type {
 	CP_REQUEST_ATTACH, /* seize all threads of `pid` */
 	CP_REQUEST_SAMPLE, /* sample from now on; hz 0: no more */
 	CP_REQUEST_PERF, /* prepare samples without stops of all that is traced: perf.h */
+	CP_REQUEST_WATCH, /* breakpoints will be placed from now on, as if LAUNCH had had PROBES */
 	CP_REQUEST_SNAPSHOT, /* capture every thread once, or thread `pid`: ESRCH, EBUSY */
 	CP_REQUEST_MEMORY, /* answer with a read-only descriptor of `pid`'s memory */
 	CP_REQUEST_MAP, /* map `size` bytes of slots in `pid`, near `address`; answers address */
@@ -223,10 +224,9 @@ enum cp_request_type {
 };
 
 /* FOLLOW: children too. PROBES: breakpoints may be placed (ARM is refused
- * without), so hold at each exec until the controller has released the event.
- * EXITS: threads stop on their way out and are held until the controller has
- * released that event. SIGNALS: each delivery is an event. CPU (with ARM): hits tell
- * the CPU time of their thread from then on.
+ * without), so hold at each exec until the controller has released the event. EXITS:
+ * threads stop on their way out and are held until the controller has released that
+ * event. SIGNALS: each delivery is an event. CPU (with ARM): hits tell CPU time.
  *
  * MAP, RINGS, CODE and ARM run system calls inside the program. Their errors: EAGAIN, no
  * thread could be had for it now; EACCES, a seccomp filter stands in the way;

@@ -17,7 +17,9 @@ const char *cp_module_log_recording(const cprof_profiler *log);
 struct cp_log_state {
 	bool records;
 	const char *recording; /* borrowed; NULL: it is no file */
+	bool paused;
 	uint64_t calls; /* events */
+	const char *traced; /* borrowed: SPECs, as one; "": none */
 };
 void cp_module_log_state(const cprof_profiler *log, struct cp_log_state *ret);
 void cp_module_coverage_init(const char *desc);

@@ -88,6 +88,11 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	case CP_REQUEST_PERF:
 		perf_open(tr, rq, &answer);
 		break;
+	case CP_REQUEST_WATCH:
+		/* Births are waited for already where children are followed. */
+		answer.errnum = tr->trace_flags & CP_TRACE_FOLLOW ? 0 : EINVAL;
+		tr->trace_flags |= answer.errnum ? 0 : CP_TRACE_PROBES;
+		break;
 	case CP_REQUEST_SNAPSHOT:
 		answer.errnum = snapshot_start(tr, rq);
 		break;

@@ -245,3 +245,129 @@ say() {
 	finish
 	no_complaints
 }
+
+# ---- what is recorded ----
+
+# A redis-server of our own, attached to with these options.
+redis_session() {
+	needs redis-server redis-cli
+	private
+	start redis-server --port 0 --unixsocket "$PWD/redis.sock" --save ''
+	tracee=$pid
+	until_true redis PING
+	attach "$@"
+	until_true ctl "$tracee" status
+}
+
+redis() { redis-cli -s "$PWD/redis.sock" "$@" >/dev/null; }
+
+# calls_of FUNCTION: in the recording.
+calls_of() {
+	"$CPROF" report --json attach.data | python3 -c '
+import json, sys
+calls = json.load(sys.stdin).get("calls", {}).get("functions", [])
+print(sum(f["calls"] for f in calls if f["function"] == sys.argv[1]))' "$1"
+}
+
+stopped() {
+	ctl "$tracee" stop
+	ended "$controller"
+	assert_equal "$ended" 0
+}
+
+@test "trace and untrace while it runs, in a session that began without: the calls are redis's own count" {
+	redis_session
+	redis -r 3 GET before
+	run ctl "$tracee" trace getComand
+	assert_failure 1
+	assert_output --partial "no function matches 'getComand': did you mean 'getCommand"
+	run ctl "$tracee" trace '/(/'
+	assert_failure 1
+	run ctl "$tracee" trace
+	assert_failure 1
+	assert_output "cprof: 'trace' needs SPEC"
+	run ctl "$tracee" untrace getCommand
+	assert_failure 1
+	assert_output 'cprof: nothing is traced'
+	run ctl "$tracee" trace getCommand
+	assert_success
+	assert_output 'traced: 1 function'
+	redis-cli -s redis.sock CONFIG RESETSTAT
+	redis -r 7 GET traced
+	ctl "$tracee" trace setCommand
+	assert_equal "$(key '["calls"]["traced"]')" getCommand,setCommand
+	redis -r 2 SET traced 1
+	run ctl "$tracee" untrace pingCommand
+	assert_failure 1
+	assert_output --partial "nothing that 'pingCommand' matches was traced"
+	ctl "$tracee" untrace getCommand
+	redis-cli -s redis.sock INFO commandstats >stats
+	redis -r 5 GET after
+	redis -r 1 SET traced 1
+	stopped
+	grep -q '^cmdstat_get:calls=7,' stats
+	assert_equal "$(calls_of getCommand) $(calls_of setCommand)" "7 3"
+	"$CPROF" replay attach.data | grep -c 'setCommand' >count
+	assert_equal "$(cat count)" 3
+}
+
+@test "pause and resume: what is between is not recorded, and said to be" {
+	redis_session -t getCommand
+	redis -r 3 GET a
+	run ctl "$tracee" resume
+	assert_failure 1
+	assert_output 'cprof: it is not paused'
+	ctl "$tracee" pause
+	assert_equal "$(key '["paused"]')" True
+	redis -r 4 GET a
+	ctl "$tracee" trace pingCommand
+	redis -r 4 PING
+	ctl "$tracee" resume
+	redis -r 5 GET a
+	redis -r 2 PING
+	ctl "$tracee" mark $'a \e[31mred\e[0m mark'
+	redis GET a
+	stopped
+	assert_equal "$(calls_of getCommand) $(calls_of pingCommand)" "9 2"
+	"$CPROF" replay attach.data >replayed
+	assert_equal "$(grep -o -E 'getCommand|pingCommand|paused|resumed|red.*mark' replayed | uniq -c | tr -s ' \n' ' ')" \
+		" 3 getCommand 1 paused 1 resumed 5 getCommand 2 pingCommand 1 red\\x1b[0m mark mark 1 getCommand "
+	not grep -q $'\e' replayed
+}
+
+cpu_ticks() {
+	local stat
+	read -r -a stat <"/proc/$tracee/stat"
+	echo $((stat[13] + stat[14]))
+}
+used() { [ "$(cpu_ticks)" -ge "$1" ]; }
+samples_total() { [ "$(key '["samples"]["total"]')" -ge "$1" ]; }
+
+@test "sample: another rate, none, and a pause whose time is in no sample" {
+	local hz paused=0 from
+	hz=$(getconf CLK_TCK)
+	session -s 100
+	until_true samples_total 20
+	ctl "$tracee" sample 0
+	assert_equal "$(key '["samples"]["hz"]')" 0
+	from=$(cpu_ticks)
+	until_true used $((from + 2 * hz))
+	assert_equal "$(key '["samples"]["total"]')" "$(key '["samples"]["total"]')"
+	paused=$(($(cpu_ticks) - from))
+	run ctl "$tracee" sample many
+	assert_failure 1
+	run ctl "$tracee" sample 500
+	assert_output 'samples at 500 Hz'
+	until_true samples_total 60
+	stopped
+	"$CPROF" report --json attach.data >report.json
+	python3 - "$paused" "$hz" <<-'END'
+		import json, sys
+		s = json.load(open("report.json"))["samples"]
+		paused = int(sys.argv[1]) / int(sys.argv[2])
+		print(s["total_ns"], s["unsampled_ns"], s["cpu_ns"], paused)
+		assert s["unsampled_ns"] / 1e9 > paused - 0.1
+		assert abs(s["total_ns"] + s["unsampled_ns"] - s["cpu_ns"]) < 1e6
+	END
+	finish
+}

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "engine/api/profiler.h"
+#include "engine/probes/refilter.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 
@@ -26,6 +28,10 @@ cprof_status cprof_session_steer(cprof_session *s, const char *name, const char 
 	c->answered = c->refused = false;
 	engine_raise(s, command, name, argument);
 	c->fn = NULL;
+	/* What was changed is so before anybody is told. */
+	if (atomic_exchange(&s->sampling_changed, false))
+		engine_send_sampling(s);
+	engine_refilter(s);
 	return !c->answered ? CPROF_E_NOT_FOUND : c->refused ? CPROF_E_FAIL : CPROF_OK;
 }
 

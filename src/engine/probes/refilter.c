@@ -84,7 +84,14 @@ void engine_refilter(cprof_session *s)
 {
 	struct engine_calls *c = s->calls;
 	cprof_image *image;
+	size_t i;
 
+	if (c && c->begins_late) {
+		c->begins_late = false;
+		for (i = 0; i < s->processes.count; i++)
+			s->processes.items[i]->arm_again = !s->processes.items[i]->end_ns;
+		engine_arm_again(s);
+	}
 	while (c && c->refilters.count) {
 		image = c->refilters.items[--c->refilters.count];
 		c->changes++;

@@ -159,6 +159,7 @@ struct cprof_callspec {
 
 /* A SPEC and what its functions get. */
 struct engine_trace {
+	cprof_profiler_handle owner;
 	cprof_callspec *spec; /* a reference */
 	unsigned flags;
 };
@@ -204,6 +205,7 @@ struct engine_calls {
 	/* settings */
 	CP_VEC(struct engine_trace) traces;
 	bool filters; /* some profiler has a filter of its own */
+	bool begins_late; /* the session ran without breakpoints until now */
 	uint32_t rate_named, rate_globbed;
 	bool rate_said; /* they are not what they are unless told */
 	struct cp_condition *condition;

@@ -80,9 +80,7 @@ bool engine_probes_wanted(const cprof_session *s)
 	return engine_calls_wanted(s) || engine_families_break(s);
 }
 
-/* "did you mean ...?" of all that was looked through, by one entry of a SPEC;
- * false: nothing is near. */
-static bool plan_near(const cprof_session *s, const char *entry, struct cp_buf *out)
+bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *out)
 {
 	struct cp_near near = { 0 };
 	struct cp_spec *spec;
@@ -130,7 +128,7 @@ void engine_calls_warn(cprof_session *s)
 			if (!entry || end)
 				continue;
 			near.size = 0;
-			if (plan_near(s, entry, &near))
+			if (engine_plan_near(s, entry, &near))
 				engine_warn(s, "no function was found that matches '%s': %s", entry,
 					    near.bytes);
 			else if (!strncmp(entry, "plt:", 4))
@@ -222,7 +220,7 @@ cprof_status cprof_profiler_trace(cprof_profiler_handle handle, const cprof_call
 	if (!engine_may_ask(s))
 		return CPROF_E_CALL_ONLY_FROM_INIT;
 	c = engine_calls_get(s);
-	if (!c || !cp_vec_push(&c->traces, (struct engine_trace){ own, flags }))
+	if (!c || !cp_vec_push(&c->traces, (struct engine_trace){ handle, own, flags }))
 		return CPROF_E_OUT_OF_MEMORY;
 	own->references++;
 	return CPROF_OK;

@@ -16,6 +16,10 @@ void engine_calls_free(cprof_session *s);
 bool engine_calls_wanted(const cprof_session *s);
 /* Does anything that is wanted take breakpoints? */
 bool engine_probes_wanted(const cprof_session *s);
+struct cp_buf;
+/* Appends "did you mean ...?" of all that was looked through, by one entry of a SPEC;
+ * false: nothing is near. */
+bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *out);
 /* At the end: warns of filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
 

@@ -29,6 +29,8 @@ CP_RECORDER_FAMILIES(CP_RECORDER_DECLARE)
 /* Ends with NULL. */
 extern const struct cp_recorder_family *const cp_recorder_families[];
 
+/* The SPECs whose calls are recorded, as one; "": none are. */
+const char *cp_recorder_calls_traced(const cprof_profiler *log);
 /* Events of calls until now. */
 uint64_t cp_recorder_calls_count(const cprof_profiler *log);
 

@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "modules/log/commands.h"
 #include "modules/log/families.h"
 #include "modules/log/mono.h"
 #include "modules/log/numbers.h"
@@ -395,7 +396,9 @@ void cp_module_log_state(const cprof_profiler *log, struct cp_log_state *ret)
 	if (!log)
 		return;
 	ret->recording = log->path;
+	ret->paused = log->paused;
 	ret->calls = cp_recorder_calls_count(log);
+	ret->traced = cp_recorder_calls_traced(log);
 }
 
 /* All options are known. */
@@ -454,5 +457,6 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_thread_name_callback(log->handle, on_thread_name);
 	cprof_profiler_set_thread_exited_callback(log->handle, on_thread_exited);
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
+	cprof_profiler_set_command_callback(log->handle, cp_recorder_command);
 	start_parts(log);
 }

@@ -52,6 +52,11 @@ struct cp_recorder_family {
 	void (*thread_exited)(cprof_profiler *log, cprof_thread *t);
 	/* A function is no longer traced, as `r` has it. */
 	void (*disarmed)(cprof_profiler *log, const struct cp_record_call *r);
+	/* Somebody who steers the session says something: true if it is the family's to answer
+	 * (cprof_command_answer(), cprof_command_refuse()), which may be off. */
+	bool (*command)(cprof_profiler *log, const char *name, const char *argument);
+	/* log->paused has changed. */
+	void (*pause)(cprof_profiler *log);
 	/* Writes, now and then, what should be there if cprof is killed. */
 	void (*beat)(cprof_profiler *log);
 	/* Writes what is not over when the program is gone, or let go. */
@@ -82,6 +87,7 @@ struct cprof_profiler {
 	struct cp_output_pipe pipe; /* who reads it */
 	struct cp_record_writer *writer;
 	bool failed, opened;
+	bool paused; /* who steers the session wants nothing recorded now */
 	/* settings of several families */
 	bool stacks; /* a stack with each event */
 	bool no_defaults;

@@ -98,6 +98,12 @@ bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s
 	return true;
 }
 
+/* Samples were taken, and are not. */
+static bool is_paused(const struct tracer *tr)
+{
+	return !tr->hz && tr->start_ns;
+}
+
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 {
 	uint64_t given = t->run_given - t->run_base;
@@ -110,7 +116,7 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 		tr->excess_ns += given - cpu_ns;
 		return;
 	}
-	if (perf_leaves_out(tr, t))
+	if (perf_leaves_out(tr, t) || is_paused(tr))
 		tr->lost_pool += cpu_ns - given;
 	else
 		t->process->exit_pool += cpu_ns - given;
@@ -167,4 +173,36 @@ void sample_flush(struct tracer *tr, struct thread *t, uint64_t now)
 	emit_repeat(tr, t, count, now - t->wall_ns, now);
 	t->wall_ns = now;
 	t->wall_ticks = t->process->wall_ticks;
+}
+
+/* ---- pauses ---- */
+
+void sample_pause(struct tracer *tr)
+{
+	uint64_t key, value, now = cp_now();
+	size_t cursor = 0;
+
+	while (tr->wall && cp_map_next(&tr->by_tid, &cursor, &key, &value))
+		sample_flush(tr, (struct thread *)(uintptr_t)value, now);
+}
+
+void sample_resume(struct tracer *tr)
+{
+	uint64_t key, value, now = cp_now();
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+		struct cpu_use use = t->seen;
+
+		t->wall_ns = now;
+		t->wall_ticks = t->process->wall_ticks;
+		t->sampled = false;
+		if (!proc_cpu_use(tr, t, &use) || use.run_ns <= t->run_given)
+			continue;
+		tr->lost_pool += use.run_ns - t->run_given;
+		t->run_given = use.run_ns;
+		t->perf.looked_ns = t->perf.run_ns = use.run_ns;
+		t->perf.sampled_ns = 0;
+	}
 }

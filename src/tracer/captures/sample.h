@@ -24,6 +24,10 @@ bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s
 uint64_t sample_give(struct tracer *tr, struct thread *t, uint64_t periods_ns, bool only);
 /* Writes the repeats of a thread that has not run (wall clock). */
 void sample_flush(struct tracer *tr, struct thread *t, uint64_t now);
+/* Samples are taken no more: writes the repeats of all threads. */
+void sample_pause(struct tracer *tr);
+/* They are again: what threads did meanwhile is in none of them. */
+void sample_resume(struct tracer *tr);
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);
 void sample_totals(struct tracer *tr);
 

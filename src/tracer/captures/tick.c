@@ -75,6 +75,10 @@ static void rest(struct tracer *tr)
 
 void tick_start(struct tracer *tr, const struct cp_request *rq)
 {
+	if (tr->start_ns && tr->hz && !rq->hz)
+		sample_pause(tr);
+	if (tr->start_ns && !tr->hz && rq->hz)
+		sample_resume(tr);
 	tr->hz = rq->hz;
 	tr->wall = rq->wall != 0;
 	tr->capture = rq->flags & CP_CAPTURE_XSTATE;

@@ -54,6 +54,8 @@ struct calls {
 	uint32_t most; /* depth of calls; 0: any */
 	uint32_t depth, string; /* how much of values */
 	CP_VEC(cprof_callspec *) specs; /* owned */
+	struct cp_buf list; /* what they were made of, as one */
+	bool started;
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t count;
 	struct cp_recorder_summary sums;
@@ -298,6 +300,7 @@ static bool add_spec(cprof_profiler *log, const char *text)
 		cprof_callspec_free(spec);
 		return false;
 	}
+	cp_buf_printf(&calls(log)->list, "%s%s", calls(log)->list.size ? "," : "", text);
 	cp_recorder_turn_on(log, &cp_recorder_calls);
 	return true;
 }
@@ -454,6 +457,7 @@ static void start(cprof_profiler *log)
 	struct calls *c = calls(log);
 	cprof_callspec **spec;
 
+	c->started = true;
 	cp_recorder_watch_disarmed(log);
 	if (c->arguments || c->result || c->locals || c->changes)
 		cprof_profiler_enable_call_context_introspection();
@@ -468,6 +472,184 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
 	cprof_profiler_set_method_block_callback(log->handle, on_block);
+}
+
+/* ---- while it runs ---- */
+
+/* Traces what is wanted now; false: that was refused. */
+static bool trace_again(cprof_profiler *log)
+{
+	struct calls *c = calls(log);
+	const cprof_callspec *spec = c->specs.count && !log->paused ? c->specs.items[0] : NULL;
+	cprof_status status;
+
+	status = cprof_profiler_retrace(log->handle, spec, instrumentation(log));
+	if (status == CPROF_OK && spec && !c->started)
+		start(log);
+	if (status == CPROF_E_NOT_SUPPORTED)
+		cprof_command_refuse(log->handle, "this session began without --trace and lets "
+						  "children go (--no-follow): they would keep "
+						  "breakpoints");
+	else if (status != CPROF_OK)
+		cprof_command_refuse(log->handle, "%s", cprof_status_string(status));
+	return status == CPROF_OK;
+}
+
+static void forget_specs(struct calls *c)
+{
+	cprof_callspec **spec;
+
+	cp_vec_for_each(&c->specs, spec)
+		cprof_callspec_free(*spec);
+	c->specs.count = 0;
+	cp_buf_free(&c->list);
+}
+
+/* Before a pause all SPECs are one. */
+static bool join(struct calls *c)
+{
+	cprof_callspec *all, **old;
+
+	if (c->specs.count < 2)
+		return true;
+	all = cprof_callspec_parse(c->list.bytes, NULL);
+	if (!all)
+		return false;
+	cp_vec_for_each(&c->specs, old)
+		cprof_callspec_free(*old);
+	c->specs.items[0] = all;
+	c->specs.count = 1;
+	return true;
+}
+
+static void on_pause(cprof_profiler *log)
+{
+	struct calls *c = calls(log);
+
+	if (c->specs.count && !c->refused && join(c))
+		trace_again(log);
+}
+
+/* A SPEC that somebody typed; NULL: it makes no sense or matches nothing, and that was
+ * said. */
+static cprof_callspec *read_spec(cprof_profiler *log, const char *text)
+{
+	CP_FREE char *error = NULL, *near = NULL;
+	cprof_callspec *spec = cprof_callspec_parse(text, &error);
+
+	if (!spec) {
+		cprof_command_refuse(log->handle, "%s", error ? error : "out of memory");
+		return NULL;
+	}
+	if (cprof_callspec_count(spec))
+		return spec;
+	near = cprof_callspec_near(text);
+	cprof_command_refuse(log->handle, "no function matches '%s'%s%s", text, near ? ": " : "",
+			     near ? near : "");
+	cprof_callspec_free(spec);
+	return NULL;
+}
+
+/* Takes the place of all SPECs; false: it could not, and that was said. */
+static bool use_list(cprof_profiler *log, struct cp_buf *list, uint64_t *count_ret)
+{
+	struct calls *c = calls(log);
+	cprof_callspec *all = list->failed ? NULL : cprof_callspec_parse(list->bytes, NULL);
+
+	if (!all || !cp_vec_reserve(&c->specs, 1)) {
+		cprof_callspec_free(all);
+		cprof_command_refuse(log->handle, "out of memory");
+		return false;
+	}
+	forget_specs(c);
+	c->specs.items[c->specs.count++] = all;
+	c->list = *list;
+	*list = (struct cp_buf){ 0 };
+	*count_ret = cprof_callspec_count(all);
+	c->refused = false;
+	cp_recorder_turn_on(log, &cp_recorder_calls);
+	return trace_again(log);
+}
+
+static void add_trace(cprof_profiler *log, const char *text)
+{
+	struct cp_buf list CP_CLEANUP(cp_buf_free) = { 0 };
+	cprof_callspec *spec = read_spec(log, text);
+	struct calls *c = calls(log);
+	uint64_t count;
+
+	if (!spec)
+		return;
+	cprof_callspec_free(spec);
+	if (c->list.size && !c->refused)
+		cp_buf_printf(&list, "%s,", c->list.bytes);
+	cp_buf_str(&list, text);
+	if (use_list(log, &list, &count))
+		cprof_command_answer(log->handle, "traced: %llu function%s%s",
+				     (unsigned long long)count, count == 1 ? "" : "s",
+				     log->paused ? ", when the recording goes on" : "");
+}
+
+/* The list, and behind it each entry of `text` with a minus; false: `text` has one. */
+static bool exclude(struct cp_buf *list, const char *text)
+{
+	const char *end;
+
+	for (; *text; text = *end ? end + 1 : end) {
+		end = strchrnul(text, ',');
+		if (*text == '-')
+			return false;
+		cp_buf_str(list, ",-");
+		cp_buf_add(list, text, (size_t)(end - text));
+	}
+	return true;
+}
+
+static void end_trace(cprof_profiler *log, const char *text)
+{
+	struct cp_buf list CP_CLEANUP(cp_buf_free) = { 0 };
+	struct calls *c = calls(log);
+	uint64_t before, count;
+	cprof_callspec *spec;
+
+	if (!c->list.size || c->refused) {
+		cprof_command_refuse(log->handle, "nothing is traced");
+		return;
+	}
+	cp_buf_str(&list, c->list.bytes);
+	if (!exclude(&list, text)) {
+		cprof_command_refuse(log->handle, "untrace takes what is not to be traced any "
+						  "more, without a minus");
+		return;
+	}
+	spec = read_spec(log, text);
+	if (!spec)
+		return;
+	cprof_callspec_free(spec);
+	join(c);
+	before = c->specs.count ? cprof_callspec_count(c->specs.items[0]) : 0;
+	if (!use_list(log, &list, &count))
+		return;
+	if (!count) {
+		forget_specs(c);
+		trace_again(log);
+	}
+	if (count == before)
+		cprof_command_refuse(log->handle, "nothing that '%s' matches was traced", text);
+	else
+		cprof_command_answer(log->handle, "traced: %llu function%s",
+				     (unsigned long long)count, count == 1 ? "" : "s");
+}
+
+static bool on_command(cprof_profiler *log, const char *name, const char *argument)
+{
+	if (!strcmp(name, "trace"))
+		add_trace(log, argument);
+	else if (!strcmp(name, "untrace"))
+		end_trace(log, argument);
+	else
+		return false;
+	return true;
 }
 
 static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
@@ -520,6 +702,13 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->traps = c.traps;
 }
 
+const char *cp_recorder_calls_traced(const cprof_profiler *log)
+{
+	const struct calls *c = calls(log);
+
+	return c->list.size && !c->refused ? c->list.bytes : "";
+}
+
 uint64_t cp_recorder_calls_count(const cprof_profiler *log)
 {
 	return calls(log)->count;
@@ -533,6 +722,7 @@ static void release(void *state)
 	cp_vec_for_each(&c->specs, spec)
 		cprof_callspec_free(*spec);
 	cp_vec_free(&c->specs);
+	cp_buf_free(&c->list);
 	cp_vec_free(&c->values);
 	cp_vec_free(&c->block.entries);
 	cp_recorder_summary_deinit(&c->sums);
@@ -553,6 +743,8 @@ const struct cp_recorder_family cp_recorder_calls = {
 	.start = start,
 	.thread_exited = on_thread_exited,
 	.disarmed = on_disarmed,
+	.command = on_command,
+	.pause = on_pause,
 	.beat = beat,
 	.end = end_summary,
 	.totals = totals,

@@ -81,7 +81,7 @@ static bool begin(cprof_profiler *log, const cprof_object *exception, enum cp_re
 {
 	cprof_call call;
 
-	if (!cprof_current_call(&call) || !cp_recorder_event(log, &call, kind, ret))
+	if (log->paused || !cprof_current_call(&call) || !cp_recorder_event(log, &call, kind, ret))
 		return false;
 	*value = (cprof_value){
 		.kind = CPROF_VALUE_POINTER,

@@ -17,7 +17,7 @@
 struct samples {
 	cprof_sample_mode mode;
 	uint32_t hz;
-	bool asked;
+	bool asked, done; /* done: there were as many as were wanted */
 	uint64_t most; /* 0: any number */
 	uint64_t count;
 };
@@ -34,7 +34,8 @@ static bool count_sample(cprof_profiler *log)
 
 	if (s->most && s->count >= s->most)
 		return false;
-	if (++s->count == s->most)
+	s->done = ++s->count == s->most;
+	if (s->done)
 		cprof_profiler_set_sample_mode(log->handle, CPROF_SAMPLE_MODE_NONE, s->hz);
 	return true;
 }
@@ -104,6 +105,53 @@ static void start(cprof_profiler *log)
 	settings_sample(log->handle, s->asked, &s->mode, &s->hz);
 }
 
+/* ---- while it runs ---- */
+
+/* As it is to be now; false: the sampler is another profiler's, or there is none. */
+static bool set_mode(const cprof_profiler *log)
+{
+	const struct samples *s = samples(log);
+	bool owned = cprof_profiler_get_sample_mode(log->handle, NULL, NULL) ||
+		     cprof_profiler_enable_sampling(log->handle);
+	bool rests = log->paused || s->done || !cp_recorder_is_on(log, &cp_recorder_samples);
+
+	return owned &&
+	       cprof_profiler_set_sample_mode(log->handle, rests ? CPROF_SAMPLE_MODE_NONE : s->mode,
+					      s->hz);
+}
+
+static void on_pause(cprof_profiler *log)
+{
+	set_mode(log);
+}
+
+static bool on_command(cprof_profiler *log, const char *name, const char *argument)
+{
+	struct samples *s = samples(log);
+	uint64_t hz;
+
+	if (strcmp(name, "sample") != 0)
+		return false;
+	if (!cp_parse_u64(argument, CPROF_SAMPLE_MAX_FREQUENCY, &hz)) {
+		cprof_command_refuse(log->handle,
+				     "sample takes a number of samples a second from 0, for none, "
+				     "to %u",
+				     CPROF_SAMPLE_MAX_FREQUENCY);
+		return true;
+	}
+	s->hz = hz ? (uint32_t)hz : s->hz;
+	s->done = false;
+	cp_recorder_part(log, &cp_recorder_samples)->on = hz != 0;
+	if (!set_mode(log))
+		cprof_command_refuse(log->handle, "the sampler is another profiler's");
+	else if (hz)
+		cprof_command_answer(log->handle, "samples at %u Hz%s", s->hz,
+				     log->paused ? ", when the recording goes on" : "");
+	else
+		cprof_command_answer(log->handle, "no samples any more");
+	return true;
+}
+
 static void describe(const cprof_profiler *log, struct cp_record_info *info)
 {
 	const struct samples *s = samples(log);
@@ -126,4 +174,6 @@ const struct cp_recorder_family cp_recorder_samples = {
 	.decide = decide,
 	.start = start,
 	.describe = describe,
+	.command = on_command,
+	.pause = on_pause,
 };
