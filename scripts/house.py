@@ -55,7 +55,7 @@ FLOORS = {
     "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker", "log/known"],
                     ["log/disarmed", "log/marks", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
-                    ["log/output", "log/verbose"], ["log/commands", "log/mono"], ["log/log"],
+                    ["log/output", "log/verbose"], ["log/writing"], ["log/rotate"], ["log/commands", "log/mono"], ["log/log"],
                     ["calls", "calls_json", "coverage", "live/", "order", "stacks"], ["builtins"]],
 }
 

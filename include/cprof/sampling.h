@@ -81,6 +81,9 @@ typedef struct cprof_overhead {
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);
+/* While the session runs cpu_ns, unsampled_ns and tracer_cpu_ns are as old as the last call
+ * of this: it has the tracer look at each thread. */
+CPROF_API void cprof_refresh_overhead(void);
 
 #ifdef __cplusplus
 }

@@ -41,6 +41,13 @@ const struct cp_option cp_waiting_options[] = {
 	{ 0 }
 };
 
+const struct cp_option cp_rotating_options[] = {
+	{ "rotate", 0, CP_OPTION_TEXT, AT(rotate), .value = "TIME[:N]",
+	  .help = "recordings one after the other: each TIME (60s, 10m) FILE is complete, and "
+		  "becomes FILE.1, FILE.2, ...; of these the last N are kept, all unless told" },
+	{ 0 }
+};
+
 const struct cp_option cp_events_options[] = {
 	{ "annotations", 0, CP_OPTION_TRUE, AT(annotations),
 	  .help = "spans, counters and the like that the program announces with cprof/trace.h" },
@@ -255,7 +262,10 @@ const struct cp_option cp_source_diff_options[] = {
 		"Recording", recording, 0 \
 	}
 
-const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options), { 0 } };
+const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options),
+						     { "Recordings one after the other",
+						       cp_rotating_options, 0 },
+						     { 0 } };
 
 const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_options),
 						 { "Children that outlive CMD", cp_waiting_options,

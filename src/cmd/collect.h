@@ -69,6 +69,7 @@ struct cp_collect_options {
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t wait_ns; /* for processes that CMD leaves; UINT64_MAX: to their end */
 	bool annotations;
+	const char *rotate; /* "60s:10"; NULL: not at all */
 	const char *output; /* NULL: no recording */
 	bool quiet;
 	struct cp_texts profiles; /* NAME[:ARGS] of profiler modules */
@@ -83,6 +84,7 @@ struct cp_collect_options {
 extern const struct cp_option cp_sampling_options[]; /* in struct cp_collect_options */
 extern const struct cp_option cp_waiting_options[]; /* the same; where there is a CMD */
 extern const struct cp_option cp_recording_options[]; /* the same */
+extern const struct cp_option cp_rotating_options[]; /* the same; of a running process */
 extern const struct cp_option cp_events_options[]; /* the same */
 extern const struct cp_option cp_calls_options[]; /* in struct cp_calls_options */
 extern const struct cp_option cp_coverage_options[]; /* in struct cp_coverage_options */

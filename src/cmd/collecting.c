@@ -182,6 +182,26 @@ static int check_capture(const struct cp_args *args, const struct cp_collect_opt
 	return CP_EXIT_OK;
 }
 
+/* "TIME[:N]" */
+static int check_rotate(const struct cp_args *args, const struct cp_collect_options *o)
+{
+	const char *colon = o->rotate ? strchrnul(o->rotate, ':') : NULL;
+	CP_FREE char *time = colon ? strndup(o->rotate, (size_t)(colon - o->rotate)) : NULL;
+	uint64_t ns, n;
+
+	if (!o->rotate)
+		return CP_EXIT_OK;
+	if (!time || !cp_parse_duration(time, &ns) || !ns ||
+	    (*colon && (!cp_parse_u64(colon + 1, UINT32_MAX, &n) || !n)))
+		return cp_usage(args,
+				"--rotate takes TIME or TIME:N, as 60s:10, with N from 1, not '%s'",
+				o->rotate);
+	if (o->coverage.coverage)
+		return cp_usage(args, "--rotate can't be with --coverage, which is one sum from "
+				      "the beginning to the end");
+	return CP_EXIT_OK;
+}
+
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
@@ -193,6 +213,8 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 
 	if (!status)
 		status = check_capture(args, o);
+	if (!status)
+		status = check_rotate(args, o);
 	if (status)
 		return status;
 	if (c->on_full && c->traps)
@@ -338,6 +360,8 @@ static char *describe(const struct cp_collect_options *o)
 			      (unsigned)cp_collecting_rate(o));
 	if (o->output)
 		add_text(&desc, "file", o->output);
+	if (o->rotate)
+		add_text(&desc, "rotate", o->rotate);
 	describe_calls(&desc, &o->calls);
 	describe_others(&desc, &o->calls);
 	describe_coverage(&desc, o);
@@ -351,7 +375,7 @@ bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	if (!o->output)
 		return recorder_of(o) != NULL;
-	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
+	return !o->profiles.count || recorder_of(o) || o->hz || o->rotate || o->calls.trace.count ||
 	       o->output != cp_collect_defaults.output || o->coverage.coverage || o->annotations ||
 	       others(&o->calls);
 }

@@ -33,6 +33,7 @@ const struct cp_steering_command cp_steering_commands[] = {
 	{ "trace", "SPEC", "trace these functions, too" },
 	{ "untrace", "SPEC", "trace these no more" },
 	{ "mark", "TEXT", "write into the recording what happens now" },
+	{ "rotate", NULL, "end the recording, and begin another one; answers when it is complete" },
 	{ "stop", NULL, "end the session; answers when the recording is complete" },
 	{ 0 }
 };
@@ -81,7 +82,9 @@ static enum cp_control_answer tell_profilers(struct cp_steering *st, const char 
 	cprof_status status = cprof_session_steer(st->session, name, argument, add_answer, out);
 
 	if (status != CPROF_E_NOT_FOUND)
-		return status == CPROF_OK ? CP_CONTROL_DONE : CP_CONTROL_REFUSED;
+		return status != CPROF_OK	 ? CP_CONTROL_REFUSED
+		       : !strcmp(name, "rotate") ? CP_CONTROL_LATER
+						 : CP_CONTROL_DONE;
 	if (!find(name))
 		return unknown(name, out);
 	cp_buf_printf(out, "nothing in this session does '%s': it has no recorder", name);
@@ -112,13 +115,28 @@ static enum cp_control_answer on_command(void *ctx, const char *name, const char
 	return CP_CONTROL_AT_THE_END;
 }
 
+/* The recording that was ended is complete. */
+static bool is_settled(void *ctx, bool *failed_ret, struct cp_buf *out)
+{
+	const struct cp_steering *st = ctx;
+	struct cp_log_state log;
+
+	cp_module_log_state(engine_profiler_named(st->session, "log"), &log);
+	if (log.closing)
+		return false;
+	*failed_ret = log.failure != NULL;
+	if (log.failure)
+		cp_buf_str(out, log.failure);
+	return true;
+}
+
 static void on_readable(cprof_session *s, int fd, void *data)
 {
 	struct cp_steering *st = data;
 
 	(void)s;
 	(void)fd;
-	cp_control_serve(st->server, on_command, st);
+	cp_control_serve(st->server, on_command, is_settled, st);
 }
 
 struct cp_steering *cp_steering_begin(cprof_session *s)

@@ -49,6 +49,7 @@ static void read_status(cprof_session *s, uint64_t begin_ns, struct status *ret)
 	engine_sampling(s, &ret->mode, &ret->hz);
 	cprof_session_each_process(s, count_process, &ret->processes);
 	cprof_for_each_thread(count_thread, &ret->threads);
+	cprof_refresh_overhead();
 	cprof_get_overhead(&ret->cost);
 	cprof_get_call_statistics(&ret->calls);
 }
@@ -67,6 +68,7 @@ static void add_recording(struct cp_json *j, const struct status *st)
 	else
 		cp_json_null(j, "file");
 	cp_json_u64(j, "size", st->bytes);
+	cp_json_u64(j, "rotated", st->log.rotated);
 	cp_json_end(j, '}');
 }
 
@@ -150,6 +152,10 @@ static void add_recorded(const struct status *st, struct cp_buf *out)
 	}
 	cp_buf_printf(out, "%s, ", st->log.recording);
 	cp_add_bytes(out, st->bytes);
+	if (st->log.rotated) {
+		cp_buf_str(out, ", after ");
+		cp_add_plural(out, st->log.rotated, "that was ended", "that were ended");
+	}
 }
 
 static void add_sampled(const struct status *st, struct cp_buf *out)

@@ -23,6 +23,7 @@
 
 #define PEERS 16
 #define ACCEPTS 32 /* at once */
+#define LATER_NS (20 * CP_NS_PER_MS)
 #define SILENCE_NS (10 * CP_NS_PER_S)
 
 /* Who is connected. */
@@ -35,6 +36,7 @@ struct peer {
 	size_t sent;
 	bool ends; /* it is let go when it has read its answer */
 	bool at_the_end; /* that is given when the session is over */
+	bool later; /* `out` is it, once that is so */
 };
 
 struct cp_control_server {
@@ -93,13 +95,17 @@ static bool send_answers(struct cp_control_server *s, struct peer *p)
 {
 	ssize_t n;
 
-	while (p->sent < p->out.size) {
+	while (p->sent < p->out.size && !p->later) {
 		n = send(p->fd, p->out.bytes + p->sent, p->out.size - p->sent,
 			 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0)
 			break;
 		p->sent += (size_t)n;
 		p->heard_ns = cp_now();
+	}
+	if (p->later) {
+		watch(s, EPOLL_CTL_MOD, p->fd, 0, (uint32_t)(p - s->peers));
+		return true;
 	}
 	if (p->sent < p->out.size) {
 		if (errno != EAGAIN && errno != EINTR)
@@ -146,8 +152,9 @@ static bool serve_line(struct peer *p, cp_control_fn fn, void *ctx)
 	argument = argument_of(p->line);
 	how = fn(ctx, p->line, argument, &text);
 	p->at_the_end = how == CP_CONTROL_AT_THE_END;
+	p->later = how == CP_CONTROL_LATER;
 	if (!p->at_the_end)
-		answer(p, how == CP_CONTROL_DONE, &text);
+		answer(p, how != CP_CONTROL_REFUSED, &text);
 	memmove(p->line, end + 1, p->size - size);
 	p->size -= size;
 	return true;
@@ -180,7 +187,7 @@ static void serve_peer(struct cp_control_server *s, struct peer *p, uint32_t eve
 
 	if (p->fd < 0)
 		return;
-	if (p->at_the_end) { /* EPOLLHUP: it does not wait any more */
+	if (p->at_the_end || p->later) { /* EPOLLHUP: it does not wait any more */
 		let_go(p);
 		return;
 	}
@@ -202,7 +209,7 @@ static struct peer *make_place(struct cp_control_server *s)
 	for (p = s->peers; p < s->peers + PEERS; p++) {
 		if (p->fd < 0)
 			return p;
-		if (!p->at_the_end && (!silent || p->heard_ns < silent->heard_ns))
+		if (!p->at_the_end && !p->later && (!silent || p->heard_ns < silent->heard_ns))
 			silent = p;
 	}
 	if (silent)
@@ -237,6 +244,28 @@ static bool take_peer(struct cp_control_server *s, cp_control_fn fn, void *ctx)
 	return true;
 }
 
+/* Gives those their answer who wait for it. */
+static void look_at_later(struct cp_control_server *s, cp_control_settled_fn settled, void *ctx)
+{
+	struct peer *p;
+
+	for (p = s->peers; p < s->peers + PEERS; p++) {
+		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+		bool failed = false;
+
+		if (p->fd < 0 || !p->later || !settled(ctx, &failed, &text))
+			continue;
+		p->later = false;
+		p->heard_ns = cp_now();
+		if (failed) {
+			cp_buf_clear(&p->out);
+			answer(p, false, &text);
+		}
+		if (!send_answers(s, p))
+			let_go(p);
+	}
+}
+
 /* Lets go of who is silent; sets the clock for the next look. */
 static void look_at_clock(struct cp_control_server *s)
 {
@@ -246,17 +275,20 @@ static void look_at_clock(struct cp_control_server *s)
 	if (read(s->clock, &rings, sizeof(rings)) < 0 && errno != EAGAIN)
 		return;
 	for (p = s->peers; p < s->peers + PEERS; p++) {
-		if (p->fd >= 0 && !p->at_the_end && now - p->heard_ns > SILENCE_NS)
+		if (p->fd >= 0 && !p->at_the_end && !p->later && now - p->heard_ns > SILENCE_NS)
 			let_go(p);
 		if (has_line(p))
 			wait = 1;
+		else if (p->fd >= 0 && p->later && wait != 1)
+			wait = LATER_NS;
 		else if (p->fd >= 0 && !wait)
 			wait = CP_NS_PER_S;
 	}
 	set_clock(s, wait);
 }
 
-void cp_control_serve(struct cp_control_server *s, cp_control_fn fn, void *ctx)
+void cp_control_serve(struct cp_control_server *s, cp_control_fn fn, cp_control_settled_fn settled,
+		      void *ctx)
 {
 	struct epoll_event events[PEERS + 2];
 	int n = epoll_wait(s->events, events, PEERS + 2, 0), i, k;
@@ -272,6 +304,7 @@ void cp_control_serve(struct cp_control_server *s, cp_control_fn fn, void *ctx)
 	for (i = 0; i < PEERS; i++) /* what came together with what was served before */
 		if (has_line(&s->peers[i]))
 			serve_peer(s, &s->peers[i], 0, fn, ctx);
+	look_at_later(s, settled, ctx);
 	look_at_clock(s);
 }
 
@@ -336,10 +369,11 @@ void cp_control_destroy(struct cp_control_server *s, const char *last, int faile
 		unlinkat(s->place, s->name, 0);
 	cp_buf_str(&text, last);
 	for (p = s->peers; p < s->peers + PEERS; p++) {
-		if (p->fd >= 0 && p->at_the_end) {
+		if (p->fd >= 0 && p->at_the_end)
 			answer(p, !failed, &text);
+		p->later = false; /* by now it is so */
+		if (p->fd >= 0 && p->out.size)
 			send_answers(s, p);
-		}
 		let_go(p);
 	}
 	cp_close_fd(&s->listener);

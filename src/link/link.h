@@ -218,6 +218,7 @@ enum cp_request_type {
 	CP_REQUEST_DISARM, /* the sites with addresses in [address, address + size) of `pid`;
 			      CP_DISARM_FORGET: without touching its memory */
 	CP_REQUEST_DISARM_GROUP, /* group `first` in all processes */
+	CP_REQUEST_TOTALS, /* bring what is added up at the end up to date in the statistics */
 	CP_REQUEST_ANNOTATE, /* set our bit in the root at `address` of `pid` (cprof/trace_format.h)
 				until we leave; EFAULT: there is no root */
 	CP_REQUEST_LEAVE, /* let everything go and end */

@@ -18,10 +18,13 @@ struct cp_log_state {
 	bool records;
 	const char *recording; /* borrowed; NULL: it is no file */
 	bool paused;
+	bool closing; /* a recording that was ended is not complete yet */
+	uint64_t rotated; /* recordings that were ended */
+	const char *failure; /* borrowed: why the last of them is cut short; NULL: it is not */
 	uint64_t calls; /* events */
 	const char *traced; /* borrowed: SPECs, as one; "": none */
 };
-void cp_module_log_state(const cprof_profiler *log, struct cp_log_state *ret);
+void cp_module_log_state(cprof_profiler *log, struct cp_log_state *ret);
 void cp_module_coverage_init(const char *desc);
 void cp_module_calls_init(const char *desc);
 void cp_module_stacks_init(const char *desc);

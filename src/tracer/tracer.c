@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tracer/captures/perf.h"
+#include "tracer/captures/sample.h"
 #include "tracer/captures/perf_take.h"
 #include "tracer/captures/tick.h"
 #include "tracer/hits/batch.h"
@@ -119,6 +120,9 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		break;
 	case CP_REQUEST_ANNOTATE:
 		annotate(tr, rq, &answer);
+		break;
+	case CP_REQUEST_TOTALS:
+		sample_totals(tr);
 		break;
 	case CP_REQUEST_DISARM_GROUP:
 		batch_disarm_group(tr, rq);

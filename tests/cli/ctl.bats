@@ -261,9 +261,9 @@ redis_session() {
 
 redis() { redis-cli -s "$PWD/redis.sock" "$@" >/dev/null; }
 
-# calls_of FUNCTION: in the recording.
+# calls_of FUNCTION [FILE]: in the recording.
 calls_of() {
-	"$CPROF" report --json attach.data | python3 -c '
+	"$CPROF" report --json "${2-attach.data}" | python3 -c '
 import json, sys
 calls = json.load(sys.stdin).get("calls", {}).get("functions", [])
 print(sum(f["calls"] for f in calls if f["function"] == sys.argv[1]))' "$1"
@@ -369,5 +369,81 @@ samples_total() { [ "$(key '["samples"]["total"]')" -ge "$1" ]; }
 		assert s["unsampled_ns"] / 1e9 > paused - 0.1
 		assert abs(s["total_ns"] + s["unsampled_ns"] - s["cpu_ns"]) < 1e6
 	END
+	finish
+}
+
+# ---- recordings one after the other ----
+
+# whole FILE...: each is a recording of which nothing is missing.
+whole() {
+	local file
+	for file; do
+		"$CPROF" report --json "$file" | python3 -c '
+import json, sys
+d = json.load(sys.stdin)["damage"]
+assert not any(d.values()), d' || return
+	done
+}
+
+@test "rotate: each recording is complete when it is said to be, and holds what was until then" {
+	: >attach.data.2
+	redis_session -t getCommand --traps --stack -s 999
+	redis -r 5 GET a
+	run ctl "$tracee" rotate
+	assert_success
+	assert_output "'attach.data.1' is complete"
+	whole attach.data.1
+	assert_equal "$(stat -c %a attach.data.1) $(stat -c %a attach.data)" '600 600'
+	redis -r 6 GET a
+	# What is there keeps its name.
+	run ctl "$tracee" rotate
+	assert_output "'attach.data.3' is complete"
+	assert_equal "$(stat -c %s attach.data.2)" 0
+	redis -r 7 GET a
+	assert_equal "$(key '["recording"]["rotated"]')" 2
+	run ctl "$tracee" rotate now
+	assert_failure 1
+	ctl "$tracee" stop
+	ended "$controller"
+	assert_equal "$ended" 0
+	whole attach.data.1 attach.data.3 attach.data
+	assert_equal "$(calls_of getCommand attach.data.1) $(calls_of getCommand attach.data.3) $(calls_of getCommand)" '5 6 7'
+	# Names, stacks and threads are in each of them.
+	for file in attach.data.1 attach.data.3 attach.data; do
+		"$CPROF" replay --json "$file" >replayed
+		assert_equal "$(grep -c '"stack":\["getCommand"\|"stack":\[.*"main"' replayed)" "$(grep -c '"event":"enter"' replayed)"
+		grep -q "\"pid\":$tracee,\"tid\":$tracee," replayed
+	done
+	"$CPROF" merge -o merged attach.data.1 attach.data.3 attach.data
+	assert_equal "$(calls_of getCommand merged)" 18
+}
+
+@test "attach --rotate: the last ones stay, also when cprof is killed" {
+	redis_session -t getCommand --traps -s 99 --rotate=300ms:2
+	until_true test -e attach.data.4
+	redis -r 5 GET a
+	until_true test -e attach.data.6
+	until_true test ! -e attach.data.4
+	assert_not_exist attach.data.1
+	# shellcheck disable=SC2046
+	kill -KILL $(cprof_pids)
+	ended "$controller"
+	local kept=(attach.data.*)
+	((${#kept[@]} <= 4)) || fail "${kept[*]}"
+	whole "${kept[0]}"
+}
+
+@test "attach --rotate and rotate: what makes no sense is refused" {
+	for wrong in 0 5s:0 5s:x soon :3 5s:-1; do
+		run "$CPROF" attach -q --rotate="$wrong" $$
+		assert_failure 2
+		assert_line --partial "--rotate takes TIME or TIME:N"
+	done
+	run "$CPROF" attach -q --coverage --rotate=5s $$
+	assert_failure 2
+	begin many_threads
+	run --separate-stderr "$CPROF" attach -q -d 1s -o - --rotate=5s "$tracee"
+	[ "$status" = 1 ]
+	[[ $stderr == *'the recording is no file'* ]]
 	finish
 }

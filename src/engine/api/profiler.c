@@ -374,6 +374,16 @@ bool cprof_current_sample(cprof_sample *ret)
 	return true;
 }
 
+void cprof_refresh_overhead(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct cp_request rq = { .type = CP_REQUEST_TOTALS };
+	struct cp_answer answer;
+
+	if (s && s->started && !s->ended && !s->tracer_left)
+		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+}
+
 void cprof_get_overhead(cprof_overhead *ret)
 {
 	cprof_session *s = cprof_session_current();

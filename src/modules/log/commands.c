@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 #include "modules/log/marks.h"
+#include "modules/log/rotate.h"
 
 static void set_paused(cprof_profiler *log, bool paused)
 {
@@ -42,6 +43,25 @@ static void do_mark(cprof_profiler *log, const char *text)
 		cprof_command_refuse(log->handle, "the recording has not begun");
 }
 
+static void do_rotate(cprof_profiler *log, const char *argument)
+{
+	struct cp_error *err = NULL;
+	const char *name;
+
+	(void)argument;
+	if (!cp_recorder_may_rotate(log, "rotate"))
+		return;
+	if (!log->writer)
+		cprof_command_refuse(log->handle, "the recording has not begun");
+	else if (cp_recorder_rotate_runs(log))
+		cprof_command_refuse(log->handle, "the last recording is still being completed");
+	else if (cp_recorder_rotate(log, &name, &err))
+		cprof_command_answer(log->handle, "'%s' is complete", name);
+	else
+		cprof_command_refuse(log->handle, "%s", err->what);
+	cp_error_free(err);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(cprof_profiler *log, const char *argument);
@@ -49,6 +69,7 @@ static const struct {
 	{ "pause", do_pause },
 	{ "resume", do_resume },
 	{ "mark", do_mark },
+	{ "rotate", do_rotate },
 };
 
 void cp_recorder_command(cprof_profiler *log, const char *name, const char *argument)

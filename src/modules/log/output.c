@@ -12,7 +12,7 @@
 
 #include "base/create.h"
 
-static struct cp_error *open_file(cprof_profiler *log, const char *path)
+struct cp_error *cp_recorder_open_file(cprof_profiler *log, const char *path)
 {
 	free(log->path);
 	log->path = strdup(path);
@@ -25,7 +25,7 @@ static struct cp_error *open_as(cprof_profiler *log, const struct cp_output *o)
 
 	switch (o->kind) {
 	case CP_OUTPUT_FILE:
-		return open_file(log, o->file);
+		return cp_recorder_open_file(log, o->file);
 	case CP_OUTPUT_DESCRIPTOR:
 		snprintf(descriptor, sizeof(descriptor), "/dev/fd/%d", o->descriptor);
 		return cp_create(CP_CREATE_RECORDING, descriptor, &log->fd);
@@ -45,7 +45,7 @@ static struct cp_error *open_now(cprof_profiler *log, int32_t pid)
 	struct cp_output o;
 
 	if (log->plain)
-		return open_file(log, log->output);
+		return cp_recorder_open_file(log, log->output);
 	if (!cp_output_parse(log->output, pid, &o))
 		return cp_error_new(CP_ERR_USAGE, 0,
 				    "output=%s: it takes FILE, +FILE, #DESCRIPTOR, |COMMAND or -",

@@ -12,6 +12,8 @@
 CP_ERROR cp_recorder_open_early(cprof_profiler *log);
 /* At the first event: opens it, if it is not open yet. */
 CP_ERROR cp_recorder_open_late(cprof_profiler *log);
+/* Opens that file, which log->path names from then on. */
+CP_ERROR cp_recorder_open_file(cprof_profiler *log, const char *path);
 /* After all was written. */
 void cp_recorder_close(cprof_profiler *log);
 

@@ -17,6 +17,8 @@
 #define CP_MODULES_LOG_RECORDER_H
 
 #include <cprof/cprof.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/buf.h"
 #include "base/map.h"
@@ -59,6 +61,10 @@ struct cp_recorder_family {
 	void (*pause)(cprof_profiler *log);
 	/* Writes, now and then, what should be there if cprof is killed. */
 	void (*beat)(cprof_profiler *log);
+	/* The recording was ended, and another one begins: what was written to the old one, and
+	 * its numbers, are no longer known. Those that can't say `whole`. */
+	void (*rotate)(cprof_profiler *log);
+	bool whole; /* what it records is one sum from beginning to end */
 	/* Writes what is not over when the program is gone, or let go. */
 	void (*end)(cprof_profiler *log);
 	void (*totals)(const cprof_profiler *log, struct cp_record_totals *t);
@@ -74,6 +80,27 @@ struct cp_recorder_part {
 	uint32_t holds; /* the family's, and what its settings add */
 };
 
+/* For each part that is on, and whose family has `what`. */
+#define CP_FOR_EACH_PART(log, part, what) \
+	for ((part) = (log)->parts; (part) < (log)->parts + (log)->part_count; (part)++) \
+		if ((part)->on && (part)->family->what)
+
+/* Recordings one after the other (rotate.c). */
+struct cp_recorder_rotation {
+	uint64_t every_ns, next_ns; /* 0: only when somebody says so */
+	uint64_t keep; /* 0: all */
+	uint64_t count; /* recordings that were ended */
+	uint64_t number; /* of the last one's name */
+	CP_VEC(char *) names; /* owned: those that are there, the oldest first */
+	struct cp_record_totals before; /* what is in recordings that were ended */
+	pthread_t thread; /* which completes the last one */
+	bool runs;
+	_Atomic bool done; /* it is over */
+	struct cp_record_writer *old; /* the thread's */
+	struct cp_error *error; /* the thread's, until it is done */
+	char *failure; /* owned: what went wrong with the last one, or NULL */
+};
+
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	struct cp_recorder_part *parts; /* owned; in the order of the families */
@@ -87,6 +114,8 @@ struct cprof_profiler {
 	struct cp_output_pipe pipe; /* who reads it */
 	struct cp_record_writer *writer;
 	bool failed, opened;
+	uint64_t begin_ns; /* of the first recording */
+	struct cp_recorder_rotation rotation;
 	bool paused; /* who steers the session wants nothing recorded now */
 	/* settings of several families */
 	bool stacks; /* a stack with each event */

@@ -106,11 +106,14 @@ static bool is_paused(const struct tracer *tr)
 
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 {
+	struct cp_link_stats *stats = &tr->link->shared->stats;
 	uint64_t given = t->run_given - t->run_base;
 
 	if (tr->hz && tr->wall)
 		sample_flush(tr, t, cp_now());
-	tr->link->shared->stats.cpu_ns += cpu_ns;
+	tr->ended_cpu_ns += cpu_ns;
+	if (stats->cpu_ns < tr->ended_cpu_ns) /* should nobody add up the rest */
+		stats->cpu_ns = tr->ended_cpu_ns;
 	perf_ended(tr, t, cpu_ns);
 	if (cpu_ns <= given) {
 		tr->excess_ns += given - cpu_ns;
@@ -122,11 +125,11 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 		t->process->exit_pool += cpu_ns - given;
 }
 
-/* Adds up what no sample carries, when everything ends. */
+/* Adds up what was used, and what no sample carries. */
 void sample_totals(struct tracer *tr)
 {
 	struct cp_link_stats *stats = &tr->link->shared->stats;
-	uint64_t key, value, rest = tr->exit_pool + tr->lost_pool;
+	uint64_t key, value, rest = tr->exit_pool + tr->lost_pool, used = tr->ended_cpu_ns;
 	size_t cursor = 0;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
@@ -135,12 +138,13 @@ void sample_totals(struct tracer *tr)
 		struct cpu_use use = t->seen;
 
 		proc_cpu_use(tr, t, &use);
-		stats->cpu_ns += use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
+		used += use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
 		rest += use.run_ns > t->run_given ? use.run_ns - t->run_given : 0;
 	}
 	cursor = 0;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
 		rest += ((struct process *)(uintptr_t)value)->exit_pool;
+	stats->cpu_ns = used;
 	stats->unsampled_ns = rest;
 	stats->tracer_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

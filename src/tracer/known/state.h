@@ -212,6 +212,7 @@ struct tracer {
 	uint64_t ticks_due; /* those since the last tick */
 	uint64_t flush_ns; /* when repeats were last written */
 	uint64_t exit_pool; /* of processes that are gone */
+	uint64_t ended_cpu_ns; /* CPU time of exited threads */
 	uint64_t excess_ns; /* that samples of threads which are gone stood for too much */
 	uint64_t lost_pool; /* of threads, in the kernel, where samples may not look */
 	struct perf *perf; /* samples without stops (captures/perf_state.h); NULL: none */

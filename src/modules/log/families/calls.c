@@ -652,6 +652,16 @@ static bool on_command(cprof_profiler *log, const char *name, const char *argume
 	return true;
 }
 
+static void on_rotate(cprof_profiler *log)
+{
+	struct calls *c = calls(log);
+
+	memset(c->block.near, 0, sizeof(c->block.near));
+	memset(&c->block.last, 0, sizeof(c->block.last));
+	cp_recorder_summary_deinit(&c->sums);
+	c->sums = (struct cp_recorder_summary){ 0 };
+}
+
 static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
 {
 	cp_recorder_summary_forget(log, &calls(log)->sums, t);
@@ -745,6 +755,7 @@ const struct cp_recorder_family cp_recorder_calls = {
 	.disarmed = on_disarmed,
 	.command = on_command,
 	.pause = on_pause,
+	.rotate = on_rotate,
 	.beat = beat,
 	.end = end_summary,
 	.totals = totals,

@@ -566,6 +566,7 @@ const struct cp_recorder_family cp_recorder_coverage = {
 		"                     as options of run\n",
 	.holds = CP_RECORD_HAS_COVERAGE,
 	.state_size = sizeof(struct coverage),
+	.whole = true,
 	.take = take,
 	.start = start,
 	.beat = beat,

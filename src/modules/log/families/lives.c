@@ -186,6 +186,27 @@ static void end(cprof_profiler *log)
 	tell_all(log, CP_LIFE_LET_GO);
 }
 
+/* Whoever lives is told of again, as from now on. */
+static void begin_anew(struct cp_map *map, bool processes)
+{
+	uint64_t key, value, now = cp_now();
+	size_t cursor = 0;
+
+	while (cp_map_next(map, &cursor, &key, &value)) {
+		struct life *life = (struct life *)(uintptr_t)value;
+
+		life->told = false;
+		life->start_ns = now;
+		life->begin = processes ? CP_LIFE_ATTACHED : life->begin;
+	}
+}
+
+static void on_rotate(cprof_profiler *log)
+{
+	begin_anew(&lives(log)->processes, true);
+	begin_anew(&lives(log)->threads, false);
+}
+
 static void free_lives(struct cp_map *map)
 {
 	uint64_t key, value;
@@ -217,6 +238,7 @@ const struct cp_recorder_family cp_recorder_lives = {
 	.start = start,
 	.process_loaded = on_process_loaded,
 	.thread_exited = on_thread_exited,
+	.rotate = on_rotate,
 	.beat = beat,
 	.end = end,
 	.release = release,
