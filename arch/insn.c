@@ -60,7 +60,9 @@ void cp_trap_fill(const struct cp_arch *arch, uint8_t *code, size_t size)
 	size_t i, length;
 	const uint8_t *trap = cp_trap_code(arch, &length);
 
-	for (i = 0; i < size; i++)
+	if (length == 1)
+		memset(code, *trap, size);
+	for (i = 0; length > 1 && i < size; i++)
 		code[i] = trap[i % length];
 }
 

@@ -144,6 +144,8 @@ struct cp_link_shared {
 	_Alignas(64) _Atomic uint64_t head; /* bytes written, by the tracer */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes read, by the controller */
 	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
+	/* Where the tail is to be when the tracer wants a WAKE; 0: it does not. */
+	_Atomic uint64_t wake_at;
 	_Atomic uint32_t abandoned; /* by the tracer: the controller did not read its events */
 	struct cp_link_stats stats;
 	/* By slot: the address where the thread's stack ends, as the last
@@ -222,6 +224,7 @@ enum cp_request_type {
 	CP_REQUEST_ANNOTATE, /* set our bit in the root at `address` of `pid` (cprof/trace_format.h)
 				until we leave; EFAULT: there is no root */
 	CP_REQUEST_LEAVE, /* let everything go and end */
+	CP_REQUEST_WAKE, /* look again at who is held; not answered */
 };
 
 /* FOLLOW: children too. PROBES: breakpoints may be placed (ARM is refused

@@ -218,11 +218,26 @@ const struct cp_event *cp_ring_look(struct cp_link *link, uint64_t *at, bool *ba
 	return event;
 }
 
+/* The tracer has set the place before it looks at the tail for the last time. */
+static void wake(struct cp_link *link, uint64_t tail)
+{
+	const struct cp_request rq = { .type = CP_REQUEST_WAKE };
+	uint64_t at = atomic_load(&link->shared->wake_at);
+
+	if (!at || tail < at)
+		return;
+	atomic_store(&link->shared->wake_at, 0);
+	/* Without that it looks a little later. */
+	send(link->controller_socket, &rq, sizeof(rq), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void cp_ring_release(struct cp_link *link, const struct cp_event *event)
 {
 	uint64_t tail = atomic_load_explicit(&link->shared->tail, memory_order_relaxed);
 
-	atomic_store_explicit(&link->shared->tail, tail + event->size, memory_order_release);
+	tail += event->size;
+	atomic_store(&link->shared->tail, tail);
+	wake(link, tail);
 }
 
 /* The piece of `size` bytes at `offset` behind the fixed part. */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "tracer/captures/perf_state.h"
 #include "tracer/known/state.h"
+#include "tracer/stops/held.h"
 #include "tracer/stops/snapshot.h"
 
 #define HELD_POLL_NS UINT64_C(200000)
@@ -21,7 +22,6 @@
 /* Thousands of threads stop: not each of them wakes us. */
 #define SNAPSHOT_POLL_NS CP_NS_PER_MS
 
-/* Nanoseconds until there is something to do without being woken. */
 /* Who was held just now is let go at once; who has to wait for long, a little later. */
 static uint64_t held_poll(const struct tracer *tr, uint64_t now)
 {
@@ -30,6 +30,7 @@ static uint64_t held_poll(const struct tracer *tr, uint64_t now)
 	return held < HELD_POLL_NS ? HELD_POLL_NS : held < CP_NS_PER_MS ? held : CP_NS_PER_MS;
 }
 
+/* Nanoseconds until there is something to do without being woken. */
 static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 {
 	uint64_t wait = CP_NS_PER_S / 2, due;
@@ -58,6 +59,22 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 	return wait;
 }
 
+/* Has the controller say when the next of those that are held may go. True: one may. */
+static bool ask_for_wake(const struct tracer *tr)
+{
+	_Atomic uint64_t *wake_at = &tr->link->shared->wake_at;
+	uint64_t next = HELD_UNTIL_TOLD;
+	size_t i;
+
+	for (i = 0; i < tr->held.count; i++)
+		if (!tr->held.items[i].newborn && tr->held.items[i].until_tail < next)
+			next = tr->held.items[i].until_tail;
+	if (next == HELD_UNTIL_TOLD)
+		return false;
+	atomic_store(wake_at, next);
+	return atomic_load(&tr->link->shared->tail) >= next;
+}
+
 void idle_until_anything(struct tracer *tr)
 {
 	bool many = snapshot_waits(tr);
@@ -71,6 +88,8 @@ void idle_until_anything(struct tracer *tr)
 	struct signalfd_siginfo si;
 
 	tr->reports |= many;
+	if (ask_for_wake(tr))
+		return;
 	if (ppoll(fds, 4, &timeout, NULL) <= 0)
 		return;
 	if (fds[3].revents)

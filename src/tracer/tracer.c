@@ -76,6 +76,8 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	CP_CLOSE int fd = -1;
 
 	switch ((enum cp_request_type)rq->type) {
+	case CP_REQUEST_WAKE:
+		return;
 	case CP_REQUEST_LAUNCH:
 		seize_launch(tr, rq, &answer);
 		break;

@@ -8,13 +8,14 @@ import coverage
 import detours
 import overhead
 import programs
+import short
 import threads
 from harness import LeftOut, Table, allow_many_files, machine
 
 BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, overhead.walk, threads.idle_threads,
               threads.many_threads, threads.spinning_threads, threads.stack_once, programs.first_sample, programs.redis,
               programs.recording_size, calls.calls, calls.lengths, calls.arming, detours.detours,
-              detours.allocations, coverage.coverage,
+              detours.allocations, coverage.coverage, short.short,
               annotations.annotations]
 
 

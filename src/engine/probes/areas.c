@@ -209,7 +209,8 @@ static bool take_left(cprof_image *image, uint64_t size)
 	bool taken = false;
 	size_t count, i;
 
-	if (!engine_open_memory(image->process))
+	/* Nobody left any in memory that began with an exec which we saw. */
+	if (image->process->exec_ns || !engine_open_memory(image->process))
 		return false;
 	maps = mappings_now(image->process, &count);
 	for (i = 0; i < count && !taken; i++)

@@ -177,10 +177,17 @@ static bool is_linking(cprof_process *p)
 	bool hook = false;
 	size_t i;
 
+	/* Who traces no calls has no stubs that wait. */
+	if (!engine_calls_wanted(p->session))
+		return false;
+	if (p->life.linking_look == p->look)
+		return p->life.linking;
 	for (i = 0; i < p->images.count; i++)
 		hook |= p->images.items[i]->mapped && p->images.items[i]->assembly->plans &&
 			p->images.items[i]->assembly->plans->hook_address;
-	return hook && !engine_linker_done(p);
+	p->life.linking_look = p->look;
+	p->life.linking = hook && !engine_linker_done(p);
+	return p->life.linking;
 }
 
 static void find_own(cprof_image *image, struct own *ret)
@@ -589,7 +596,8 @@ int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_
 	*armed_ret = 0;
 	/* In a new area no address has its slot yet. */
 	before = image->slots.count;
-	if (!errnum && !cp_vec_push(&b.groups, group))
+	if (!errnum && (!cp_vec_push(&b.groups, group) || !cp_vec_reserve(&b.sites, count) ||
+			!cp_vec_reserve(&b.code, count * CP_SLOT_SIZE)))
 		errnum = ENOMEM;
 	for (i = 0; !errnum && i < count; i++) {
 		struct cp_site out = {
@@ -603,7 +611,8 @@ int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_
 	}
 	if (!errnum && b.sites.count)
 		errnum = engine_batch_send(&b, armed_ret);
-	share_slots(&b, before);
+	if (!image->process->life.beginning) /* else nobody has this memory yet */
+		share_slots(&b, before);
 	engine_batch_free(&b);
 	return errnum;
 }

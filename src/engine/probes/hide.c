@@ -46,16 +46,35 @@ static void show(const struct piece *piece, uint64_t at, size_t size)
 /* Puts the file's bytes where the piece has cprof's; a jump may begin before it. */
 static void hide(const struct engine_calls *c, const cprof_image *image, const struct piece *piece)
 {
-	const cprof_session *s = image->process->session;
-	uint64_t at, first = piece->start - (CP_SIGCALL_JUMP - 1);
+	uint64_t at, slot, first = piece->start - (CP_SIGCALL_JUMP - 1);
+	size_t cursor = 0;
 
-	for (at = first > piece->start ? 0 : first; at < piece->end; at++) {
+	first = first > piece->start ? 0 : first;
+	/* What there is less of is gone through. */
+	while (image->slots.count < piece->end - first &&
+	       cp_map_next(&image->slots, &cursor, &at, &slot))
+		if (at >= first && at < piece->end)
+			show(piece, at, written(c, piece, at));
+	for (at = first; image->slots.count >= piece->end - first && at < piece->end; at++)
 		if (cp_map_get(&image->slots, at))
 			show(piece, at, written(c, piece, at));
-		else if (at >= piece->start)
-			engine_each_family(s, f, has)
-				if (f->has(image, at))
-					show(piece, at, 1);
+}
+
+/* The same of breakpoints that families placed themselves. */
+static void hide_placed(const cprof_image *image, const struct piece *piece)
+{
+	const cprof_session *s = image->process->session;
+	uint64_t at;
+	unsigned id;
+
+	for (id = 1; id < ENGINE_FAMILIES; id++) {
+		const struct engine_family *f = s->families[id];
+
+		if (!f->has || !engine_family_wanted(s, id))
+			continue;
+		for (at = piece->start; at < piece->end; at++)
+			if (f->has(image, at))
+				show(piece, at, 1);
 	}
 }
 
@@ -88,6 +107,7 @@ void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *
 					bytes + (start - address),
 					cp_probe_file_reader(image->assembly->image) };
 		hide(p->session->calls, image, &piece);
+		hide_placed(image, &piece);
 		hide_jumps(image, &piece);
 	}
 }

@@ -48,6 +48,7 @@ void engine_plans_free(struct engine_plans *plans)
 	engine_role_plan_free(plans->roles);
 	engine_ifuncs_free(plans->ifuncs);
 	engine_windows_free(plans->windows);
+	engine_asked_free(plans->asked);
 	cp_vec_free(&plans->choices);
 	free(plans->numbers);
 	free(plans);

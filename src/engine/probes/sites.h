@@ -80,6 +80,7 @@ struct engine_plans {
 	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
 	uint64_t hook_address; /* of the dynamic linker's hook, link-time; 0: none */
 	struct engine_windows *windows; /* owned; windows.c; NULL: not looked at */
+	struct engine_asked *asked; /* owned; wishes.c; NULL: nothing was asked */
 };
 
 /* A flag beside CPROF_CALL_INSTRUMENTATION_*: the function has a role (roles.h). */
@@ -203,7 +204,7 @@ struct engine_detour_cost {
 
 struct engine_calls {
 	/* settings */
-	CP_VEC(struct engine_trace) traces;
+	CP_VEC(struct engine_trace) traces; /* never fewer */
 	bool filters; /* some profiler has a filter of its own */
 	bool begins_late; /* the session ran without breakpoints until now */
 	uint32_t rate_named, rate_globbed;

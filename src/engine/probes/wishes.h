@@ -8,6 +8,7 @@
 #include <cprof/cprof.h>
 
 struct cp_probe_function;
+struct engine_asked;
 
 /* What filters want of a function. */
 struct engine_wish {
@@ -31,6 +32,7 @@ struct engine_asking {
 /* Adds what the filters want of `f`, by its own names. */
 void engine_ask(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
 		struct engine_asking *a);
+void engine_asked_free(struct engine_asked *asked);
 struct engine_wish engine_settle(const struct engine_asking *a);
 
 #endif

@@ -59,6 +59,8 @@ struct cprof_namespace {
 
 struct engine_process_life {
 	bool beginning; /* it is held before what is newly mapped runs */
+	bool linking; /* the dynamic linker was at work at the look with that number: */
+	uint32_t linking_look;
 	uint32_t alive; /* threads that are not known to end */
 	uint32_t look; /* how often images were looked through */
 	bool unloading, telling;

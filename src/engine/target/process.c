@@ -152,19 +152,32 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 	return p;
 }
 
+/* The program's memory is gone, and with it where breakpoints are. Images stay, those of
+ * thousands of processes that there were. */
+static void forget_sites(const cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		cp_map_free(&image->slots);
+		cp_map_free(&image->detoured);
+		cp_vec_free(&image->jumps);
+	}
+}
+
 void engine_process_exec(cprof_process *p)
 {
 	size_t i;
 
 	engine_forget_maps(p);
+	forget_sites(p);
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
 		image->armed = image->mapped = image->noted = false;
 		image->area = image->area_size = 0;
-		cp_map_clear(&image->slots);
-		cp_map_clear(&image->detoured);
-		image->jumps.count = 0;
 	}
 	p->live_tid = p->pid;
 	p->memory_failed = p->forked = false;
@@ -175,6 +188,7 @@ void engine_process_exec(cprof_process *p)
 void engine_process_gone(cprof_session *s, cprof_process *p)
 {
 	engine_forget_maps(p);
+	forget_sites(p);
 	cp_map_remove(&s->by_pid, (uint64_t)p->pid);
 }
 

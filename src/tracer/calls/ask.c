@@ -167,7 +167,7 @@ int ask_begin(struct tracer *tr, struct space *space, struct injection *ret)
 	size_t n, i;
 
 	if (!space->syscall_insn)
-		guard_find_code(space);
+		guard_find_code(tr, space);
 	if (!space->syscall_insn)
 		return ENOSYS;
 	tr->stops->serve_newborns(tr); /* who is held for one can't be asked */

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "tracer/calls/inject.h"
+#include "tracer/known/state.h"
 
 #define XSTATE_MAX 16384u
 #define FRAME_MAX (XSTATE_MAX + 1024u)
@@ -29,47 +30,94 @@
 #define BLOCK 16384u
 #define OVERLAP 16u
 
-/* The address of `code` in a block; 0: it is not there. */
-static uint64_t find(const uint8_t *block, size_t n, uint64_t at, const uint8_t *code, size_t size)
-{
-	const uint8_t *hit = code ? memmem(block, n, code, size) : NULL;
+/* Of one kind the code that is looked for; NULL: there is no such one. */
+enum kind { SYSCALL, SYSCALL_RETURN, SIGRETURN };
 
+static const uint8_t *code_of(enum kind kind, unsigned variant, size_t *size)
+{
+	if (kind == SIGRETURN)
+		return cp_arch_sigreturn_code(variant, size);
+	if (variant)
+		return NULL;
+	return kind == SYSCALL ? cp_arch_syscall_code(size) : cp_arch_syscall_return_code(size);
+}
+
+static uint64_t find_in(const uint8_t *block, size_t n, uint64_t at, enum kind kind)
+{
+	const uint8_t *code, *hit = NULL;
+	unsigned i;
+	size_t size;
+
+	for (i = 0; !hit && (code = code_of(kind, i, &size)); i++)
+		hit = memmem(block, n, code, size);
 	return hit ? at + (uint64_t)(hit - block) : 0;
 }
 
-/* Looks in a block for the code that was not found yet. */
-static void look_at(struct space *space, const uint8_t *block, size_t n, uint64_t at)
-{
-	const uint8_t *code;
-	size_t size;
-	unsigned i;
-
-	code = cp_arch_syscall_code(&size);
-	if (!space->syscall_insn)
-		space->syscall_insn = find(block, n, at, code, size);
-	code = cp_arch_syscall_return_code(&size);
-	if (!space->guard_syscall)
-		space->guard_syscall = find(block, n, at, code, size);
-	for (i = 0; !space->guard_restorer && (code = cp_arch_sigreturn_code(i, &size)); i++)
-		space->guard_restorer = find(block, n, at, code, size);
-}
-
-static bool found_all(const struct space *space)
-{
-	return space->syscall_insn && space->guard_syscall && space->guard_restorer;
-}
-
-static void look(struct space *space, uint64_t start, uint64_t end)
+/* Looks for all kinds of code in a mapping. */
+static void look(const struct space *space, uint64_t start, uint64_t end,
+		 uint64_t found[GUARD_KINDS])
 {
 	uint8_t block[BLOCK + OVERLAP];
 	uint64_t at;
+	unsigned i, missing = GUARD_KINDS;
 
-	for (at = start; at < end && at - start < CODE_MAX && !found_all(space); at += BLOCK) {
+	memset(found, 0, GUARD_KINDS * sizeof(*found));
+	for (at = start; missing && at < end && at - start < CODE_MAX; at += BLOCK) {
 		size_t n = end - at < sizeof(block) ? end - at : sizeof(block);
 
-		if (space_read(space, at, block, n))
-			look_at(space, block, n, at);
+		if (!space_read(space, at, block, n))
+			continue;
+		for (i = 0; i < GUARD_KINDS; i++) {
+			if (found[i])
+				continue;
+			found[i] = find_in(block, n, at, (enum kind)i);
+			missing -= found[i] != 0;
+		}
 	}
+}
+
+/* ---- files that were looked through ---- */
+
+static bool stands(const struct space *space, uint64_t address, enum kind kind)
+{
+	uint8_t now[OVERLAP];
+	const uint8_t *code;
+	unsigned i;
+	size_t size;
+
+	for (i = 0; (code = code_of(kind, i, &size)); i++)
+		if (size <= sizeof(now) && space_read(space, address, now, size) &&
+		    !memcmp(now, code, size))
+			return true;
+	return false;
+}
+
+/* What was found in the same file; each address is believed for what stands there. */
+static bool recall(const struct tracer *tr, const struct space *space, const struct guard_file *of,
+		   uint64_t start, uint64_t found[GUARD_KINDS])
+{
+	const struct guard_file *known = NULL;
+	unsigned i;
+
+	for (i = 0; i < GUARD_FILES && !known; i++)
+		if (!memcmp(&tr->guard_files[i].key, &of->key, sizeof(of->key)))
+			known = &tr->guard_files[i];
+	for (i = 0; known && i < GUARD_KINDS; i++) {
+		found[i] = known->at[i] ? start + known->at[i] - 1 : 0;
+		if (found[i] && !stands(space, found[i], (enum kind)i))
+			return false;
+	}
+	return known != NULL;
+}
+
+static void remember(struct tracer *tr, struct guard_file *file, uint64_t start,
+		     const uint64_t found[GUARD_KINDS])
+{
+	unsigned i;
+
+	for (i = 0; i < GUARD_KINDS; i++)
+		file->at[i] = found[i] ? found[i] - start + 1 : 0;
+	tr->guard_files[tr->guard_next++ % GUARD_FILES] = *file;
 }
 
 /* The longest code that is looked for has as many bytes. */
@@ -82,23 +130,56 @@ void guard_avoid(struct space *space, uint64_t site)
 		space->syscall_insn = space->guard_syscall = space->guard_restorer = 0;
 }
 
-void guard_find_code(struct space *space)
+/* A line of the maps: code? */
+static bool parse(const char *line, uint64_t *start, uint64_t *end, struct guard_file *file)
 {
-	unsigned long start, end;
-	char path[64], line[512], perms[5];
-	uint64_t first;
+	unsigned long from, to, offset, inode;
+	unsigned major, minor;
+	char perms[5];
+
+	memset(file, 0, sizeof(*file));
+	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &from, &to, perms, &offset, &major, &minor,
+		   &inode) != 7 ||
+	    strcmp(perms, "r-xp") != 0)
+		return false;
+	*start = from;
+	*end = to;
+	file->key[0] = inode;
+	file->key[1] = (uint64_t)major << 32 | minor;
+	file->key[2] = offset;
+	file->key[3] = to - from;
+	return true;
+}
+
+static void find_in_mapping(struct tracer *tr, struct space *space, const char *line)
+{
+	uint64_t start, end, found[GUARD_KINDS];
+	struct guard_file file;
+
+	if (!parse(line, &start, &end, &file))
+		return;
+	if (!file.key[0] || !recall(tr, space, &file, start, found)) {
+		look(space, start, end, found);
+		if (file.key[0])
+			remember(tr, &file, start, found);
+	}
+	/* That of the vdso, if it has one. */
+	if (found[SYSCALL] && (!space->syscall_insn || strstr(line, "[vdso]")))
+		space->syscall_insn = found[SYSCALL];
+	if (!space->guard_syscall)
+		space->guard_syscall = found[SYSCALL_RETURN];
+	if (!space->guard_restorer)
+		space->guard_restorer = found[SIGRETURN];
+}
+
+void guard_find_code(struct tracer *tr, struct space *space)
+{
+	char path[64], line[512];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || strcmp(perms, "r-xp"))
-			continue;
-		first = space->syscall_insn;
-		if (strstr(line, "[vdso]"))
-			space->syscall_insn = 0; /* that of the vdso, if it has one */
-		look(space, start, end);
-		space->syscall_insn = space->syscall_insn ?: first;
-	}
+	while (maps && fgets(line, sizeof(line), maps))
+		find_in_mapping(tr, space, line);
 }
 
 /* The stack that the thread was born with: the main thread's has a name, in
@@ -109,6 +190,8 @@ static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread
 	char path[64], line[512];
 	bool found = false, own = false;
 
+	if (space->fresh) /* there is no other one, and no room is no guard */
+		return true;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
 	while (!found && maps && fgets(line, sizeof(line), maps)) {

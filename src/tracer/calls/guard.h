@@ -9,10 +9,11 @@
 
 struct injection;
 struct space;
+struct tracer;
 
 /* Looks through the program's code for what injections need: a `syscall`, of
  * the vdso if there is one, and what leads back from it (0 where none is). */
-void guard_find_code(struct space *space);
+void guard_find_code(struct tracer *tr, struct space *space);
 /* A breakpoint comes to `site`: if there is such code, other is looked for. */
 void guard_avoid(struct space *space, uint64_t site);
 /* Writes the frame below the stack of in->thread, whose registers and mask are

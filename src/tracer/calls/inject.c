@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "base/clock.h"
 #include "tracer/calls/guard.h"
 #include "tracer/calls/seccomp.h"
 #include "tracer/known/await.h"
@@ -36,10 +35,6 @@
 #define PTRACE_GETSIGMASK 0x420a
 #define PTRACE_SETSIGMASK 0x420b
 #endif
-
-/* For the call to be made: its registers are ours until then, so it is waited
- * for, however long the machine lets it wait. */
-#define CALL_NS (600 * CP_NS_PER_S)
 
 static bool is_syscall_stop(int status)
 {
@@ -61,7 +56,7 @@ bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 {
 	*ret = (struct injection){ .thread = t, .space = t->process->space, .stays = true };
 	if (!ret->space->syscall_insn)
-		guard_find_code(ret->space);
+		guard_find_code(tr, ret->space);
 	return ret->space->syscall_insn && seccomp_pass(tr, t) && inject_prepare(ret);
 }
 
@@ -71,7 +66,7 @@ bool inject_requeue(struct thread *t, int signal, uint64_t mask)
 	return !ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask) &&
 	       !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) &&
 	       !ptrace(PTRACE_CONT, t->tid, 0, (long)signal) &&
-	       await_is_event(await_stop(t->tid, CALL_NS));
+	       await_is_event(await_certain(t->tid));
 }
 
 /* ---- the call ---- */
@@ -80,16 +75,15 @@ bool inject_requeue(struct thread *t, int signal, uint64_t mask)
  * stop it on the way, which ends no call of ours. */
 static bool run_to_border(pid_t tid)
 {
-	uint64_t deadline = cp_now() + CALL_NS;
 	int status;
 
 	do {
 		if (ptrace(PTRACE_SYSCALL, tid, 0, 0L))
 			return false;
-		status = await_stop(tid, CALL_NS);
+		status = await_certain(tid);
 		if (is_syscall_stop(status))
 			return true;
-	} while (await_is_event(status) && cp_now() < deadline);
+	} while (await_is_event(status));
 	return false;
 }
 
@@ -112,7 +106,7 @@ int64_t inject_call(struct injection *in, int64_t nr, const uint64_t args[6])
 	cp_arch_syscall_state(regs, &state);
 	/* Back to where signals are handled. */
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || ptrace(PTRACE_CONT, tid, 0, 0L) ||
-	    !await_is_event(await_stop(tid, CALL_NS)))
+	    !await_is_event(await_certain(tid)))
 		return -EIO;
 	return state.result;
 }

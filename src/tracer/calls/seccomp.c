@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "tracer/known/interrupt.h"
 #include "tracer/known/state.h"
+#include "tracer/memory/space.h"
 
 struct filters {
 	int mode; /* SECCOMP_MODE_*, 0: none */
@@ -78,9 +79,14 @@ bool seccomp_lets(struct tracer *tr, const struct thread *t)
  * else the thread is left alone. */
 bool seccomp_pass(struct tracer *tr, const struct thread *t)
 {
-	struct filters f = filters_of(t->tid);
+	struct space *space = t->process->space;
+	struct filters f;
 
-	if (!f.mode || has_ours(tr, &f))
+	if (space->fresh && space->unfiltered)
+		return true;
+	f = filters_of(t->tid);
+	space->unfiltered = !f.mode || has_ours(tr, &f);
+	if (space->unfiltered)
 		return true;
 	return !ptrace(PTRACE_SETOPTIONS, t->tid, 0,
 		       interrupt_options(tr, t->tid == t->process->pid) | PTRACE_O_SUSPEND_SECCOMP);

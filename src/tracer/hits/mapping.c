@@ -110,7 +110,8 @@ void mapping_request(struct tracer *tr, const struct cp_request *rq, struct cp_a
 	ret->errnum = space_open(space);
 	if (!ret->errnum && !space->cleared) {
 		space->cleared = true;
-		cp_restore_memory(rq->pid, space->mem);
+		if (!space->fresh)
+			cp_restore_memory(rq->pid, space->mem);
 	}
 	ret->address = rq->address;
 	if (!ret->errnum)

@@ -4,6 +4,7 @@
  */
 #include "tracer/known/await.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -27,6 +28,16 @@ int await_stop(pid_t tid, uint64_t ns)
 			return -1;
 		nanosleep(&nap, NULL);
 	}
+}
+
+int await_certain(pid_t tid)
+{
+	siginfo_t si = { 0 };
+
+	while (waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL))
+		if (errno != EINTR)
+			return -1;
+	return si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED ? si.si_status : -1;
 }
 
 bool await_is_event(int status)

@@ -178,6 +178,14 @@ struct stops {
 	void (*serve_newborns)(struct tracer *tr);
 };
 
+/* Where code is that injections need in a mapping of a file (calls/guard.c). */
+#define GUARD_FILES 16
+#define GUARD_KINDS 3
+struct guard_file {
+	uint64_t key[4]; /* inode, device, offset, size */
+	uint64_t at[GUARD_KINDS]; /* 1 + from where it is mapped; 0: there is none */
+};
+
 struct tracer {
 	struct cp_link *link; /* borrowed */
 	const struct stops *stops;
@@ -197,6 +205,8 @@ struct tracer {
 	 * "leaf" to the compiler, during which nobody here can look at it. */
 	volatile bool seizing;
 	bool descendants; /* all of it are children of the controller's, or theirs */
+	struct guard_file guard_files[GUARD_FILES];
+	unsigned guard_next; /* of them */
 	int tried_calls; /* whether a filter lets calls through (calls/seccomp.c); -1 no, 0 not tried */
 	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Breakpoints into text and out of it, a page at a time.
+ * Breakpoints into text and out of it, some pages at a time.
  *
  * Other threads run meanwhile. Each breakpoint is written as one unit (a byte,
  * or an aligned word), and what lies between two of them is written with the
@@ -18,6 +18,7 @@
 
 #define PAGE UINT64_C(4096)
 #define FEW 4
+#define PAGES 16 /* at once, of those that hold more */
 
 static int by_address(const void *a, const void *b)
 {
@@ -34,13 +35,12 @@ static size_t trap_size(void)
 	return size;
 }
 
-/* Applies the patches of one page; `size` bytes each. */
-static size_t patch_page(const struct space *space, struct patch *patches, size_t count,
-			 size_t size)
+/* Applies the patches of a run of pages; `size` bytes each. */
+static size_t patch_run(const struct space *space, struct patch *patches, size_t count, size_t size)
 {
 	uint64_t start = patches[0].address;
 	size_t length = patches[count - 1].address + size - start, i, done = 0;
-	uint8_t text[PAGE + CP_TRAP_MAX];
+	uint8_t text[PAGES * PAGE + CP_TRAP_MAX];
 
 	if (!space_read(space, start, text, length))
 		return 0;
@@ -67,9 +67,35 @@ static size_t patch_page(const struct space *space, struct patch *patches, size_
 	return 0;
 }
 
+/* How many of the patches, by address, are in the same page as the first. */
+static size_t in_page(const struct patch *patches, size_t count)
+{
+	size_t n = 1;
+
+	while (n < count && patches[n].address / PAGE == patches[0].address / PAGE)
+		n++;
+	return n;
+}
+
+/* How many of them are patched together. */
+static size_t in_run(const struct patch *patches, size_t count)
+{
+	uint64_t page = patches[0].address / PAGE;
+	size_t n = in_page(patches, count), more, pages;
+
+	for (pages = 1; n > FEW && n < count && pages < PAGES; pages++, n += more) {
+		if (patches[n].address / PAGE != page + pages)
+			break;
+		more = in_page(patches + n, count - n);
+		if (more <= FEW)
+			break;
+	}
+	return n;
+}
+
 size_t patch_apply(const struct space *space, struct patch *patches, size_t count)
 {
-	size_t first = 0, i, done = 0, size = trap_size();
+	size_t first, i, n, done = 0, size = trap_size();
 
 	if (!count)
 		return 0;
@@ -77,11 +103,17 @@ size_t patch_apply(const struct space *space, struct patch *patches, size_t coun
 		;
 	if (i < count)
 		qsort(patches, count, sizeof(*patches), by_address);
-	for (i = 1; i <= count; i++) {
-		if (i < count && patches[i].address / PAGE == patches[first].address / PAGE)
-			continue;
-		done += patch_page(space, patches + first, i - first, size);
-		first = i;
+	for (first = 0; first < count; first += n) {
+		size_t some;
+
+		n = in_run(patches + first, count - first);
+		some = patch_run(space, patches + first, n, size);
+		/* One of the pages may be none. */
+		if (!some && in_page(patches + first, n) != n) {
+			n = in_page(patches + first, n);
+			some = patch_run(space, patches + first, n, size);
+		}
+		done += some;
 	}
 	return done;
 }

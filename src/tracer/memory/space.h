@@ -104,6 +104,9 @@ struct space {
 	struct pause pause;
 	struct heap_sample heap;
 	bool occupied; /* at the end, somebody may be in a slot */
+	/* Nothing of the program that was executed ran yet; and no filter of system calls
+	 * is in the way. */
+	bool fresh, unfiltered;
 	bool cleared; /* what an earlier cprof left was looked for */
 	bool left; /* there was an area of one that was killed */
 	uint64_t left_area; /* ... and here is its first one */

@@ -185,10 +185,21 @@ static void set_installed(const struct space *space, uint64_t area, uint64_t ins
 		    sizeof(installed));
 }
 
+/* An exec leaves nothing of an action but that a signal is ignored. */
+static int read_own(struct space *space, struct injection *in)
+{
+	if (!space->fresh)
+		return pass_action(space, in, &space->own, false);
+	space->own = (struct trap_action){
+		.handler = (uintptr_t)(proc_ignores(in->thread->tid, SIGTRAP) ? SIG_IGN : SIG_DFL),
+	};
+	return 0;
+}
+
 static int install(struct space *space, struct injection *in)
 {
 	struct trap_action action;
-	int err = pass_action(space, in, &space->own, false);
+	int err = read_own(space, in);
 
 	if (!err) {
 		see_through(space, &space->own);

@@ -88,5 +88,6 @@ enum exec_next exec_begin(struct tracer *tr, struct thread *t)
 		return EXEC_GONE;
 	}
 	t->user_stop = held_until(tr, t, tr->link->shared->head, HELD_READ_NS);
+	t->process->space->fresh = t->user_stop;
 	return t->user_stop ? EXEC_HELD : EXEC_GOES;
 }

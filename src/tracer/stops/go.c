@@ -21,6 +21,7 @@ void go_on(struct thread *t, int signal)
 	t->user_stop = false;
 	t->kept_ns = 0;
 	t->let_go++;
+	t->process->space->fresh = false;
 	t->resumed_ns = cp_now();
 	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
 }
