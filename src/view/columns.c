@@ -252,7 +252,7 @@ struct titles {
 	const char *narrow[2], *middle[2], *wide[2];
 };
 
-static const struct titles *titles_of(enum cp_live_kind kind, enum cp_view_of of)
+static const struct titles *titles_of(enum cp_live_kind kind, enum cp_view_of of, bool wall)
 {
 	static const struct titles
 		time = { { "last %u s", "  self  total  " },
@@ -261,6 +261,9 @@ static const struct titles *titles_of(enum cp_live_kind kind, enum cp_view_of of
 		threads = { { "last %u s, since start", "   CPU     CPU  state     " },
 			    { "last %u s, since start", "   CPU     CPU       tid  state     " },
 			    { NULL, "   CPU     CPU                tid  state     " } },
+		elapsed = { { "last %u s, since start", "  time    time  state     " },
+			    { "last %u s, since start", "  time    time       tid  state     " },
+			    { NULL, "  time    time                tid  state     " } },
 		calls = { { "last %u s", "   calls/s   average  " },
 			  { "last %u s                 since start",
 			    "   calls/s   average        calls  " },
@@ -272,16 +275,16 @@ static const struct titles *titles_of(enum cp_live_kind kind, enum cp_view_of of
 			  { "last %u s, a second                since start",
 			    "      self      total   blocks        self      total  " } };
 
-	return of == CP_VIEW_THREADS   ? &threads
+	return of == CP_VIEW_THREADS   ? wall ? &elapsed : &threads
 	       : kind == CP_LIVE_CALLS ? &calls
 	       : kind == CP_LIVE_BYTES ? &bytes
 				       : &time;
 }
 
 void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_of of,
-		       uint64_t last_ns, const char *order)
+		       uint64_t last_ns, bool wall, const char *order)
 {
-	const struct titles *t = titles_of(kind, of);
+	const struct titles *t = titles_of(kind, of, wall);
 	const char *const *two = f->columns < NARROW   ? t->narrow
 				 : f->columns < MIDDLE ? t->middle
 						       : t->wide;

@@ -9,9 +9,10 @@
 #include "view/state.h"
 #include "view/view.h"
 
-/* Two lines of titles. `order`: what rows are in the order of; NULL: it is not said. */
+/* Two lines of titles. `order`: what rows are in the order of; NULL: it is not said. `wall`: times
+ * are elapsed ones. */
 void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_of of,
-		       uint64_t last_ns, const char *order);
+		       uint64_t last_ns, bool wall, const char *order);
 /* The numbers of a row, of `rows`, and blanks. */
 void cp_columns_numbers(const struct cp_frame *f, struct cp_frame_line *line,
 			enum cp_live_kind kind, enum cp_view_of of, const struct cp_view_rows *rows,

@@ -378,7 +378,7 @@ static void draw_rows(struct cp_view *v, struct cp_view_state *s, struct cp_fram
 	make_list(&list, v, s);
 	if (f->rows >= LOW)
 		cp_columns_titles(f, cp_view_kind(s), list.sections[0].of,
-				  list.sections[0].rows.last_ns,
+				  list.sections[0].rows.last_ns, v->wall,
 				  cp_view_order_name(s->order[s->pane]));
 	titles = s->page == CP_PAGE_FUNCTION ? SECTIONS : 0;
 	settle(s, &list, f->rows > f->used + 1 + titles ? f->rows - f->used - 1 - titles : 0);

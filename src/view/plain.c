@@ -51,7 +51,8 @@ static void add_threads(const struct cp_view *v, struct cp_buf *out)
 	const struct cp_view_rows *r = &v->threads;
 	size_t i;
 
-	cp_buf_str(out, "   CPU            CPU         thread\n");
+	cp_buf_str(out, v->wall ? "  time           time         thread\n"
+				: "   CPU            CPU         thread\n");
 	for (i = 0; i < r->rows.count && i < THREADS_MOST; i++) {
 		const struct cp_view_row *row = &r->rows.items[i];
 
@@ -80,7 +81,7 @@ static void add_list(struct cp_view *v, enum cp_live_kind kind, struct cp_buf *o
 	cp_view_rows(&v->functions, v->sums, &choice);
 	if (!cp_frame_begin(&f, FUNCTIONS_MOST + 2, PLAIN_COLUMNS))
 		return;
-	cp_columns_titles(&f, kind, CP_VIEW_FUNCTIONS, r->last_ns, NULL);
+	cp_columns_titles(&f, kind, CP_VIEW_FUNCTIONS, r->last_ns, v->wall, NULL);
 	for (i = 0; i < r->rows.count && i < FUNCTIONS_MOST; i++) {
 		const struct cp_view_row *row = &r->rows.items[i];
 
