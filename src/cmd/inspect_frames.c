@@ -65,6 +65,10 @@ static void show_variables(struct cp_inspect *i)
 	const cprof_value *v;
 	const char *name;
 
+	if (!count && !i->o->json)
+		cp_buf_str(i->out, i->frames.scope.signature && names
+					   ? "    it has no variables\n"
+					   : "    no debug information tells of its variables\n");
 	for (n = 0; n < count; n++) {
 		cp_scope_names(&i->frames.scope, &i->in.arena, &names);
 		name = names ? names[n].variable->name : "";

@@ -189,6 +189,7 @@ text = "depth 0"' ]
 	[[ $stderr = *"--frame=0"* ]]
 	separately "$CPROF" inspect --frame=serve ./frames fd
 	assert_failure 2
+	"$CPROF" inspect --frame=_start "$pid" | grep -x '    no debug information tells of its variables'
 	separately "$CPROF" inspect --frame=serve "$pid" fd nothing
 	assert_failure 1
 	assert_output --partial 'fd = 7'
