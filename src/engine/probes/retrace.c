@@ -40,6 +40,7 @@ static void drop_traces(struct engine_calls *c, cprof_profiler_handle owner)
 			c->traces.items[kept++] = c->traces.items[i];
 	}
 	c->traces.count = kept;
+	c->retraced++;
 }
 
 cprof_status cprof_profiler_retrace(cprof_profiler_handle handle, const cprof_callspec *spec,

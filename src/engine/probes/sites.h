@@ -204,7 +204,8 @@ struct engine_detour_cost {
 
 struct engine_calls {
 	/* settings */
-	CP_VEC(struct engine_trace) traces; /* never fewer */
+	CP_VEC(struct engine_trace) traces;
+	unsigned retraced; /* how often those changed: what they said is asked anew */
 	bool filters; /* some profiler has a filter of its own */
 	bool begins_late; /* the session ran without breakpoints until now */
 	uint32_t rate_named, rate_globbed;

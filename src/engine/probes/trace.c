@@ -220,6 +220,8 @@ cprof_status cprof_profiler_trace(cprof_profiler_handle handle, const cprof_call
 	if (!engine_may_ask(s))
 		return CPROF_E_CALL_ONLY_FROM_INIT;
 	c = engine_calls_get(s);
+	if (c)
+		c->retraced++;
 	if (!c || !cp_vec_push(&c->traces, (struct engine_trace){ handle, own, flags }))
 		return CPROF_E_OUT_OF_MEMORY;
 	own->references++;

@@ -22,7 +22,7 @@
  * has it in the same way: comparing a thousand names takes a millisecond. */
 struct engine_asked {
 	/* In what way. */
-	size_t traces;
+	unsigned retraced;
 	bool program;
 	char *started_as; /* owned; NULL: by its own name */
 
@@ -43,7 +43,7 @@ void engine_asked_free(struct engine_asked *asked)
 static bool is_same(const struct engine_asked *asked, const cprof_session *s,
 		    const struct cp_probe_image *of)
 {
-	return asked && asked->traces == s->calls->traces.count && asked->program == of->program &&
+	return asked && asked->retraced == s->calls->retraced && asked->program == of->program &&
 	       !asked->started_as == !of->started_as &&
 	       (!of->started_as || !strcmp(asked->started_as, of->started_as));
 }
@@ -61,7 +61,7 @@ static struct engine_asked *asked_of(const cprof_session *s, struct engine_plans
 	made = plans->asked = calloc(1, sizeof(*made) + count * sizeof(made->functions[0]));
 	if (!made)
 		return NULL;
-	made->traces = s->calls->traces.count;
+	made->retraced = s->calls->retraced;
 	made->program = of->program;
 	made->count = count;
 	if (of->started_as)
