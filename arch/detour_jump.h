@@ -39,6 +39,12 @@ bool cp_detour_jump(const struct cp_detour_landing *landing, uint64_t at, uint64
 		    uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES]);
 /* A jump to anywhere at all, 14 bytes; returns how many. */
 size_t cp_detour_far_jump(uint64_t to, uint8_t *code);
+/* What the conditional jump of 32 bits (cp_detour_displacement()) does, but to anywhere at
+ * all, and else on to `next`, by code at `at`; the address to go to stands `kept` bytes from
+ * its beginning. How many bytes it has besides, 13; 0: `next` is out of reach. */
+#define CP_DETOUR_BRANCH 6 /* bytes of such an instruction */
+size_t cp_detour_far_branch(const uint8_t *branch, uint64_t to, uint64_t next, uint64_t at,
+			    size_t kept, uint8_t *code);
 /* Where one of these jumps leads to, hops too; 0: it is none. `code` has
  * CP_DETOUR_FILLED bytes. */
 uint64_t cp_detour_jump_target(const uint8_t *code, uint64_t at);

@@ -179,6 +179,24 @@ size_t cp_detour_far_jump(uint64_t to, uint8_t *code)
 	return sizeof(far_jump) + sizeof(to);
 }
 
+size_t cp_detour_far_branch(const uint8_t *branch, uint64_t to, uint64_t next, uint64_t at,
+			    size_t kept, uint8_t *code)
+{
+	uint8_t bytes[] = { 0x70, 6, 0xff, 0x25, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0 };
+	uint32_t pointer = (uint32_t)kept - 8;
+	int64_t distance = (int64_t)(next - (at + sizeof(bytes)));
+	int32_t rel = (int32_t)distance;
+
+	if (rel != distance)
+		return 0;
+	bytes[0] |= (branch[1] & 15) ^ 1; /* over the jump, if not */
+	memcpy(bytes + 4, &pointer, sizeof(pointer));
+	memcpy(bytes + 9, &rel, sizeof(rel));
+	memcpy(code, bytes, sizeof(bytes));
+	memcpy(code + kept, &to, sizeof(to));
+	return sizeof(bytes);
+}
+
 uint64_t cp_detour_jump_target(const uint8_t *code, uint64_t at)
 {
 	size_t size = 0;

@@ -142,6 +142,44 @@ same() {
 		'192 enter 192 leave'
 }
 
+@test "a call that ends in a conditional jump, under breakpoints that nobody serves" {
+	cat >branches.c <<-END
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noinline)) long twice(long n) { __asm__ volatile("" : "+r"(n)); return 2 * n; }
+		/* n > 10 ? twice(n) : n + 1 */
+		long either(long n);
+		__asm__(".text\\n.globl either\\n.type either,@function\\neither:\\n.cfi_startproc\\n"
+			"nopl 0x12345678(%rax)\\nnopl 0x12345678(%rax)\\ncmp \$10,%rdi\\n.byte 0x0f,0x8f\\n.long twice - . - 4\\n" /* jg twice */
+			"lea 1(%rdi),%rax\\nret\\n.cfi_endproc\\n.size either,.-either\\n");
+		int main(int argc, char **argv)
+		{
+			long wrong = 0, n = 0;
+			while (argc > 1 && access(argv[1], F_OK))
+				for (int i = 0; i < 1000; i++, n = (n + 1) % 21)
+					wrong += either(n) != (n > 10 ? 2 * n : n + 1);
+			printf("%ld wrong\\n", wrong);
+			return wrong != 0;
+		}
+	END
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	${CC:-cc} -O2 -g -o branches branches.c
+	"$CPROF" functions --json ./branches either | jq -e '.[0].fast'
+	./branches stop >said &
+	local pid=$! i cprof
+	for i in 1 2 3 4 5 6; do
+		"$CPROF" attach -q -t either,twice -d 60s -o x.data "$pid" 2>/dev/null &
+		cprof=$!
+		until [ "$("$BATS_TEST_DIRNAME/text_of" "$pid" | wc -l)" -gt 9 ]; do kill -0 "$cprof"; done
+		kill -KILL "$cprof" $(pgrep -P "$cprof")
+		wait "$cprof" || true
+	done
+	"$CPROF" attach -q -s 99 -d 50ms -o x.data "$pid"
+	touch stop
+	wait "$pid"
+	assert_equal "$(<said)" '0 wrong'
+}
+
 @test "threads one after the other, each of which fills its ring several times" {
 	cat >threads.c <<-END
 		#include <pthread.h>

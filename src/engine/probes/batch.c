@@ -124,6 +124,23 @@ static void read_original(const cprof_image *image, struct cp_site *out)
 	file.read(file.ctx, out->address - image->bias, out->original, sizeof(out->original));
 }
 
+/* What a thread does that comes to the site's breakpoint: goes to the detour, or, at a
+ * conditional jump, only if it jumps. How many bytes that has; 0: it can't be. */
+static size_t put_way(const struct engine_batch *b, const struct engine_detour_site *site,
+		      uint32_t number, uint8_t *slot_code)
+{
+	const size_t kept = CP_SLOT_SIZE - sizeof(site->window) +
+			    offsetof(struct cp_window, original) + CP_DETOUR_BRANCH;
+	uint64_t slot = cp_area_slot(b->image->area, b->image->area_size, number);
+
+	_Static_assert(CP_DETOUR_FILLED >= CP_DETOUR_BRANCH + sizeof(site->to),
+		       "what such a window leaves free");
+	if (!site->branches)
+		return cp_detour_far_jump(site->to, slot_code);
+	return cp_detour_far_branch(site->window.original, site->to, site->address + site->size,
+				    slot, kept, slot_code);
+}
+
 void engine_batch_detour(struct engine_batch *b, const struct engine_detour_site *site)
 {
 	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
@@ -138,8 +155,12 @@ void engine_batch_detour(struct engine_batch *b, const struct engine_detour_site
 	};
 
 	cp_trap_code(cp_arch_host(), &trap_size);
+	if (site->window.size)
+		memcpy(slot_code + CP_SLOT_SIZE - sizeof(site->window), &site->window,
+		       sizeof(site->window));
 	if (site->to)
-		jump_size = cp_detour_far_jump(site->to, slot_code);
+		jump_size = put_way(b, site, out.slot, slot_code);
+	b->failed |= site->to && !jump_size;
 	out.step = (struct cp_step){
 		.how = CP_STEP_SLOT,
 		.size = site->size,
@@ -152,8 +173,6 @@ void engine_batch_detour(struct engine_batch *b, const struct engine_detour_site
 	if (site->window.size) {
 		out.window = (uint32_t)b->windows.count;
 		b->failed |= !cp_vec_push(&b->windows, site->window);
-		memcpy(slot_code + CP_SLOT_SIZE - sizeof(site->window), &site->window,
-		       sizeof(site->window));
 	}
 	read_original(b->image, &out);
 	push(b, &out, slot_code);

@@ -316,6 +316,12 @@ static void add_landings(struct making *m, const struct cp_detour_window *w,
 	}
 }
 
+/* Is it a conditional jump whose displacement is changed? */
+static bool is_branch(const struct cp_detour_window *w)
+{
+	return w->how == CP_DETOUR_BY_CHANGE && w->size == CP_DETOUR_BRANCH;
+}
+
 static void add_window(struct making *m, const struct cp_detour_window *w,
 		       const struct cp_detour *d, const struct cp_detour_placed *placed)
 {
@@ -323,7 +329,8 @@ static void add_window(struct making *m, const struct cp_detour_window *w,
 	struct engine_detour_site site = { .address = d->pc,
 					   .flags = CP_SITE_WINDOW,
 					   .traced = m->traced,
-					   .size = insn_size(w, 0) },
+					   .size = insn_size(w, 0),
+					   .branches = is_branch(w) },
 				  hop = { .address = placed->hop.at,
 					  .flags = CP_SITE_HOP,
 					  .traced = m->traced,

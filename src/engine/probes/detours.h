@@ -16,6 +16,7 @@ struct engine_detour_site {
 	uint32_t flags; /* CP_SITE_WINDOW, _LANDING, _HOP, _RING */
 	uint32_t traced; /* its function */
 	uint8_t size; /* of the instruction there */
+	bool branches; /* it is a conditional jump, and `to` is for who jumps */
 	struct cp_window window; /* of WINDOW, HOP */
 };
 
