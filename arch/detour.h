@@ -165,6 +165,14 @@ struct cp_detour_record {
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };
 
+/* Does the record say that a block is gone? Then what is known of its address is counted down
+ * (detour_ring.h) from RESERVED on; who takes the thread out then counts it up again. */
+static inline bool cp_detour_counts_down(const struct cp_detour_record *record)
+{
+	return (record->when == CP_DETOUR_SAMPLES || record->when == CP_DETOUR_IF_CHOSEN) &&
+	       record->block.address != CP_DETOUR_NONE;
+}
+
 /* A value of such a record, whose values in the ring are `words`. False: they have no
  * such value; the program may have written there. */
 bool cp_detour_find(const struct cp_detour_record *record, unsigned number, const uint64_t *values,

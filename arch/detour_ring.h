@@ -114,9 +114,10 @@ static inline uint32_t cp_detour_caller(uint64_t return_address, uint64_t sp, un
 }
 
 /* A sample of blocks, one about every so many bytes: there as well are, for each hash of an
- * address, how many blocks were chosen there and are live, or for ever
- * CP_DETOUR_MANY or a few more once they were that many; and ways from one byte that chooses
- * to the next. */
+ * address, how many blocks were chosen there and are live, up to
+ * CP_DETOUR_MANY or a few more; and ways from one byte that chooses to the next. Who frees
+ * counts down at once, for the address is used again before anybody reads of it; the reader,
+ * who knows what was chosen, counts up again where it was none. */
 #define CP_DETOUR_MANY 0xf0
 #define CP_DETOUR_WAYS 1024
 static inline uint64_t cp_detour_chosen_offset(unsigned log)

@@ -258,6 +258,8 @@ static void put_record(struct maker *m, unsigned r)
 	cp_x86_put_time(e);
 	cp_x86_put_stamp(e);
 	cp_x86_put_reserve(e, m->rings, units);
+	if (cp_detour_counts_down(record))
+		cp_x86_count_down(e, m->rings, record->block.address);
 	cp_x86_put_what(e, m->rings, cp_detour_what(record->site, layout.is_long ? 0 : units));
 	if (layout.is_long)
 		cp_x86_put_long(e, m->rings, units);

@@ -123,6 +123,15 @@ size_t cp_x86_put_if_chosen(struct cp_x86_emit *e, const struct cp_detour_rings 
 	return cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
 }
 
+void cp_x86_count_down(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint8_t address)
+{
+	size_t none = cp_x86_put_if_chosen(e, rings, address);
+
+	PUT32(e, "\xf0\xfe\x89",
+	      member(rings, cp_detour_chosen_offset(rings->log))); /* lock decb */
+	cp_x86_land(e, none);
+}
+
 void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint8_t address)
 {
 	size_t none, full;

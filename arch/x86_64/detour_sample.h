@@ -17,6 +17,8 @@ size_t cp_x86_put_sample(struct cp_x86_emit *e, const struct cp_detour_rings *ri
 /* Was the block at the address in a register perhaps chosen? The jump where not. */
 size_t cp_x86_put_if_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			    uint8_t address);
+/* If so, there is one less, by the record for which there is room now. */
+void cp_x86_count_down(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint8_t address);
 /* In the register is a chosen block's address. */
 void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			uint8_t address);

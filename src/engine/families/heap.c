@@ -453,11 +453,19 @@ static bool is_told(const cprof_session *s, uint64_t address)
 	return !every(s) || (ts_ns && *ts_ns != IS_FREE);
 }
 
-/* A block of a sample is gone, or a call that looked like one of it was none. */
+/* A block of a sample is gone, and nobody has counted it down; or a call that looked like one
+ * of it was none. */
 static void unchoose(const cprof_session *s, uint64_t address)
 {
 	if (every(s) && address)
-		engine_rings_unchosen(s->current.process, address);
+		engine_rings_chosen(s->current.process, address, false);
+}
+
+/* The detour of who frees has counted down what another block stands for. */
+static void choose_again(const cprof_session *s, uint64_t address)
+{
+	if (every(s) && address)
+		engine_rings_chosen(s->current.process, address, true);
 }
 
 /* Is some of what the thread calls not seen just now? Then nothing is, for who allocates by
@@ -479,15 +487,18 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 			       .begin_ns = hit->event->e.ts_ns };
 	const struct cp_call *around;
 
-	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit) || is_unwatched(s, hit) ||
-	    !is_told(s, a.address))
+	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit) || is_unwatched(s, hit))
 		return false;
+	if (!is_told(s, a.address)) {
+		choose_again(s, hit->recorded ? a.address : 0);
+		return false;
+	}
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(p->shadow, hit->event->e.tid);
 	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED) && is_inner(s, true)) ||
 	    !set_free(heap_of(s), p, a.address, UINT64_MAX))
 		return false;
-	unchoose(s, a.address);
+	unchoose(s, hit->recorded ? 0 : a.address);
 	a.function = engine_role_function(s, hit);
 	tell(s, &a, FREED);
 	return true;
@@ -637,19 +648,21 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 	}
 	if (passed)
 		unchoose(s, counted ? a.address : 0);
-	if (before && !is_told(s, before))
+	if (before && !is_told(s, before)) {
+		choose_again(s, counted && passed ? before : 0);
 		before = 0;
+	}
 	if (!a.address || passed) {
 		if (!before || (a.size && !a.address))
 			return false;
 		a.address = before; /* resized to no bytes: freed */
 		a.size = 0;
 		set_free(heap_of(s), p, before, call->enter_ns);
-		unchoose(s, before);
+		unchoose(s, counted ? 0 : before);
 		tell(s, &a, FREED);
 		return true;
 	}
-	unchoose(s, before);
+	unchoose(s, counted ? 0 : before);
 	if (before && before != a.address) {
 		set_free(heap_of(s), p, before, call->enter_ns);
 		a.previous = before;

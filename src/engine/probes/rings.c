@@ -242,7 +242,7 @@ struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid)
 	return NULL;
 }
 
-void engine_rings_unchosen(const cprof_process *p, uint64_t address)
+void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more)
 {
 	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
 	uint8_t *byte, was;
@@ -252,9 +252,9 @@ void engine_rings_unchosen(const cprof_process *p, uint64_t address)
 	byte = rings->memory + cp_detour_chosen_offset(RING_LOG) +
 	       cp_detour_chosen(address, RING_LOG);
 	was = __atomic_load_n(byte, __ATOMIC_RELAXED);
-	while (was && was < CP_DETOUR_MANY &&
-	       !__atomic_compare_exchange_n(byte, &was, was - 1, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED))
+	while ((more ? was < CP_DETOUR_MANY : was != 0) &&
+	       !__atomic_compare_exchange_n(byte, &was, more ? was + 1 : was - 1, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 

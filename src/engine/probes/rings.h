@@ -99,9 +99,9 @@ bool engine_ring_told(struct engine_ring *ring, uint64_t sp, uint32_t site);
 void engine_ring_cancel(struct engine_ring *ring);
 /* Tells its detours which stack is its own, as far as that is known. */
 void engine_ring_stack(const cprof_thread *t);
-/* A block of a sample that was chosen at the address is gone, or none was after all: its
- * detours look for it no more (arch/detour_ring.h). */
-void engine_rings_unchosen(const cprof_process *p, uint64_t address);
+/* One more block of a sample, or one less, counts as live at the address, or one like it
+ * (arch/detour_ring.h). */
+void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more);
 /* What a call costs more for being seen by detours: at most, in ns; 0: not known. */
 uint64_t engine_detour_cost(const struct engine_detour_cost *cost);
 

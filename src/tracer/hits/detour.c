@@ -179,8 +179,33 @@ static uint64_t ring_for(struct tracer *tr, struct thread *t, bool *new_ret)
 	return rings_base(rings, t->ring);
 }
 
-/* The registers that it has in the program. */
-static bool find_regs(struct tracer *tr, struct at *at)
+static uint64_t reg_of(const struct at *at, uint8_t number, uint64_t otherwise)
+{
+	return number == CP_DETOUR_NONE ? otherwise : at->regs.r[number];
+}
+
+/* In a new ring nothing was chosen yet: does its first record choose its block? As
+ * cp_x86_put_sample(). */
+static void sample_first(const struct at *at, const struct cp_detour_record *record)
+{
+	struct cp_detour_ring *ring = rings_of(at->t);
+	uint64_t size;
+
+	if (!record || record->when != CP_DETOUR_SAMPLES)
+		return;
+	if (__builtin_mul_overflow(reg_of(at, record->block.size, 0),
+				   reg_of(at, record->block.times, 1), &size) ||
+	    (int64_t)size < 0)
+		return;
+	ring->left -= (int64_t)(size ? size : 1);
+	ring->chosen = ring->left <= 0;
+	if (ring->chosen)
+		rings_next_way(at->t->rings, ring);
+}
+
+/* The registers that it has in the program, and the record that it is about to make; NULL:
+ * not known. */
+static bool find_regs(struct tracer *tr, struct at *at, const struct cp_detour_record **ret)
 {
 	uint64_t flags = cp_arch_flags(at->prstatus);
 	const struct cp_arch *arch = cp_arch_host();
@@ -192,6 +217,7 @@ static bool find_regs(struct tracer *tr, struct at *at)
 		return false;
 	at->pc = at->regs.r[arch->pc];
 	at->sp = at->regs.r[arch->sp];
+	*ret = detours_record_at(&left, at->pc);
 	return true;
 }
 
@@ -222,6 +248,7 @@ static enum hit wait_for_room(struct tracer *tr, const struct at *at, uint16_t *
 static enum hit give_ring(struct tracer *tr, struct at *at, uint16_t *flags)
 {
 	const struct rings *rings = at->space->rings;
+	const struct cp_detour_record *record;
 	bool new;
 
 	if (!cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE))
@@ -229,10 +256,11 @@ static enum hit give_ring(struct tracer *tr, struct at *at, uint16_t *flags)
 	if (rings && at->t->rings == rings &&
 	    cp_arch_ring_base(at->prstatus) == rings_base(rings, at->t->ring))
 		return wait_for_room(tr, at, flags);
-	if (!rings || !find_regs(tr, at))
+	if (!rings || !find_regs(tr, at, &record))
 		return HIT_NONE;
 	cp_arch_set_ring_base(at->prstatus, ring_for(tr, at->t, &new));
 	if (new) { /* it stays until it is known which stack is its own */
+		sample_first(at, record);
 		report_ring(tr, at);
 		*flags |= HIT_HOLD;
 		at->t->waits = true;

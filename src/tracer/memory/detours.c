@@ -364,6 +364,21 @@ static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
 	t->again[0].sp = sp;
 }
 
+/* The block that the record was about is not gone yet. */
+static void count_again(const struct space *space, const struct detours_left *left,
+			const struct cp_regs *regs)
+{
+	const struct cp_detour_record *r = detours_record_at(left, regs->r[cp_arch_host()->pc]);
+	uint8_t *chosen;
+
+	if (left->record.stage == CP_DETOUR_NOTHING || !r || !cp_detour_counts_down(r) ||
+	    !space->rings)
+		return;
+	chosen = rings_chosen(space->rings, regs->r[r->block.address]);
+	if (*chosen < CP_DETOUR_MANY)
+		__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
+}
+
 bool detours_lead_out(struct thread *t)
 {
 	const struct space *space = t->process->space;
@@ -384,6 +399,7 @@ bool detours_lead_out(struct thread *t)
 	if (!regs_write(t->tid, prstatus))
 		return false;
 	detours_settle(t, &left);
+	count_again(space, &left, &regs);
 	correct_fault(t, was, regs.r[pc]);
 	expect_again(t, regs.r[pc], regs.r[cp_arch_host()->sp]);
 	return true;

@@ -95,9 +95,14 @@ static bool give_memory_back(const struct rings *rings, uint32_t ring)
 /* Threads have ways of their own to the first block of a sample. */
 static void first_way(const struct rings *rings, struct cp_detour_ring *ring)
 {
+	ring->way = (uint32_t)cp_arch_time_stamp() * CP_DETOUR_HASH >> 16;
+	rings_next_way(rings, ring);
+}
+
+void rings_next_way(const struct rings *rings, struct cp_detour_ring *ring)
+{
 	const uint64_t *ways = (const void *)(rings->memory + cp_detour_ways_offset(rings->log));
 
-	ring->way = (uint32_t)cp_arch_time_stamp() * CP_DETOUR_HASH >> 16;
 	ring->left = (int64_t)ways[ring->way++ % CP_DETOUR_WAYS];
 }
 

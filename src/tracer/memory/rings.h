@@ -52,6 +52,8 @@ uint32_t rings_closed(const struct rings *rings);
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail);
 /* It has none any more: another thread may get it when the controller is past `until`. */
 void rings_take_back(struct thread *t, uint64_t until);
+/* From a byte that chose a block of a sample to the next one. */
+void rings_next_way(const struct rings *rings, struct cp_detour_ring *ring);
 /* Was the thread's call with this stack pointer accepted by a detour? NULL: it has no ring;
  * else it was if that is there. */
 uint64_t *rings_slot(const struct thread *t, uint64_t sp);
