@@ -166,14 +166,14 @@ same() {
 	${CC:-cc} -O2 -g -o branches branches.c
 	"$CPROF" functions --json ./branches either | jq -e '.[0].fast'
 	./branches stop >said &
-	local pid=$! cprof
+	local pid=$! attached
 	for _ in 1 2 3 4 5 6; do
 		"$CPROF" attach -q -t either,twice -d 60s -o x.data "$pid" 2>/dev/null &
-		cprof=$!
-		until [ "$("$BATS_TEST_DIRNAME/text_of" "$pid" | wc -l)" -gt 9 ]; do kill -0 "$cprof"; done
+		attached=$!
+		until [ "$("$BATS_TEST_DIRNAME/text_of" "$pid" | wc -l)" -gt 9 ]; do kill -0 "$attached"; done
 		# shellcheck disable=SC2046 # words
-		kill -KILL "$cprof" $(pgrep -P "$cprof")
-		wait "$cprof" || true
+		kill -KILL "$attached" $(pgrep -P "$attached")
+		wait "$attached" || true
 	done
 	"$CPROF" attach -q -s 99 -d 50ms -o x.data "$pid"
 	touch stop
