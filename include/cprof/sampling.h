@@ -21,7 +21,7 @@ typedef enum cprof_sample_mode {
 
 /* Enables the sampler. The first caller owns mode and frequency. True if the
  * sampler is enabled (also for later callers, who do not own it); false if too
- * late: while the session runs only where nobody did. Nothing is sampled before a
+ * late: while the session runs, a command (control.h) may, where nobody did. Nothing is sampled before a
  * mode other than NONE is set. Mono: mono_profiler_enable_sampling(). */
 CPROF_API bool cprof_profiler_enable_sampling(cprof_profiler_handle handle);
 

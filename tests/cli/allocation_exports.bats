@@ -219,7 +219,7 @@ END
 	for format in sqlite chrome lcov; do
 		run "$CPROF" export -f $format --of=live -o no a.data
 		assert_failure 2
-		assert_line --partial -- '--of is of flamegraph, html, folded, speedscope, pprof, callgrind'
+		assert_line --partial -- '--of is of flamegraph, html, folded, speedscope, firefox, pprof, callgrind'
 	done
 	run "$CPROF" export -f html --of=time -o no a.data
 	assert_failure 2

@@ -281,7 +281,7 @@ bool cprof_profiler_enable_sampling(cprof_profiler_handle handle)
 {
 	cprof_session *s = cprof_session_current();
 
-	if (!s || !handle || s->ended || (s->started && s->sampling))
+	if (!s || !handle || s->ended || (s->started && (s->sampling || !s->steered.fn)))
 		return false;
 	if (!s->sampling)
 		s->sampling_owner = handle;

@@ -77,9 +77,9 @@ static bool find_pieces(const struct engine_cover *cover, struct pieces *ret)
 		for (k = f->first_block; k < f->first_block + f->block_count; k++) {
 			const struct cp_probe_block *b = &cover->blocks.items[k];
 			struct piece *last =
-				ret->items.items + ret->items.count - (k > f->first_block);
+				k > f->first_block ? &ret->items.items[ret->items.count - 1] : NULL;
 
-			if (k > f->first_block && last->end == b->address)
+			if (last && last->end == b->address)
 				last->end += b->size;
 			else if (!cp_vec_push(&ret->items,
 					      (struct piece){ b->address, b->address + b->size,
@@ -87,7 +87,8 @@ static bool find_pieces(const struct engine_cover *cover, struct pieces *ret)
 				return false;
 		}
 	}
-	qsort(ret->items.items, ret->items.count, sizeof(*ret->items.items), by_start);
+	if (ret->items.count)
+		qsort(ret->items.items, ret->items.count, sizeof(*ret->items.items), by_start);
 	return true;
 }
 
@@ -255,9 +256,9 @@ static bool add_next(const struct function *fn, struct engine_cover_sites *ret, 
 	bool ok = true;
 
 	for (i = f->first_block; ok && i < f->first_block + f->block_count; i++) {
-		const struct cp_probe_branch *b = &fn->cover->branches.items[branch];
 		bool ends = ends_in(fn, i, branch), reached = is_reached(fn, i);
 		bool next = !reached && is_next(fn, i);
+		const struct cp_probe_branch *b = ends ? &fn->cover->branches.items[branch] : NULL;
 
 		*rest_ret |= !reached && !next;
 		if (next && engine_cover_block(fn->s, fn->cover, i, &site))

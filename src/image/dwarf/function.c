@@ -203,7 +203,7 @@ bool cp_variable_in_scope(const struct cp_variable *v, uint64_t pc)
 {
 	const struct cp_extent *e;
 
-	if (v->artificial) /* clang's __vla_expr0 */
+	if (v->artificial && !strncmp(v->name, "__vla_expr", 10)) /* clang's: an array's size */
 		return false;
 	for (e = v->scope; e; e = e->next)
 		if (pc >= e->low && pc < e->high)

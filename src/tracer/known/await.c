@@ -4,13 +4,16 @@
  */
 #include "tracer/known/await.h"
 
-#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "tracer/known/proc.h"
+
+#define AT_ONCE 32 /* looks, before others get the CPU for a while */
 
 int await_stop(pid_t tid, uint64_t ns)
 {
@@ -30,14 +33,29 @@ int await_stop(pid_t tid, uint64_t ns)
 	}
 }
 
+/* A call that waits in the kernel would wait for ever for the first thread of a process that
+ * was killed: it has ended when its other threads were waited for, which nobody does
+ * meanwhile. */
 int await_certain(pid_t tid)
 {
-	siginfo_t si = { 0 };
+	const struct timespec nap = { 0, 20000 };
+	unsigned n;
 
-	while (waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL))
-		if (errno != EINTR)
+	for (n = 1;; n++) {
+		siginfo_t si = { 0 };
+
+		if (waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL))
 			return -1;
-	return si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED ? si.si_status : -1;
+		if (si.si_pid)
+			return si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED ? si.si_status
+										      : -1;
+		if (n % AT_ONCE)
+			sched_yield();
+		else if (proc_has_ended(tid))
+			return -1;
+		else
+			nanosleep(&nap, NULL);
+	}
 }
 
 bool await_is_event(int status)
