@@ -9,6 +9,8 @@ setup() {
 	started=()
 	servers=0
 	needs tmux
+	# ncurses keeps its memory.
+	[ -z "${SANITIZED-}" ] || export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 }
 
 teardown() {
