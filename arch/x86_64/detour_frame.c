@@ -91,3 +91,10 @@ void cp_x86_load_value(struct cp_x86_emit *e, const struct cp_detour_value *v, u
 		cp_x86_put(e, move, sizeof(move));
 	}
 }
+
+void cp_x86_load_register(struct cp_x86_emit *e, uint8_t reg, uint8_t to)
+{
+	const struct cp_detour_value v = { .kind = CP_DETOUR_GENERAL, .reg = reg };
+
+	cp_x86_load_value(e, &v, to);
+}

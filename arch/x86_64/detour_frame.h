@@ -40,5 +40,6 @@ void cp_x86_put_frame(struct cp_x86_emit *e, const void *bytes, size_t size, int
 /* A value that is no vector, as the program has it, into rax or rcx. */
 enum { CP_X86_TO_RAX, CP_X86_TO_RCX };
 void cp_x86_load_value(struct cp_x86_emit *e, const struct cp_detour_value *v, uint8_t to);
+void cp_x86_load_register(struct cp_x86_emit *e, uint8_t reg, uint8_t to);
 
 #endif

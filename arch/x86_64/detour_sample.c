@@ -36,13 +36,6 @@ static void put_compare(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	cp_x86_put(e, compare, sizeof(compare));
 }
 
-static void load(struct cp_x86_emit *e, uint8_t reg, uint8_t to)
-{
-	const struct cp_detour_value v = { .kind = CP_DETOUR_GENERAL, .reg = reg };
-
-	cp_x86_load_value(e, &v, to);
-}
-
 static void set_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t to)
 {
 	uint8_t move[8] = { 0x65, 0xc7, 0x04, 0x25 }; /* movl $to,%gs:chosen */
@@ -79,9 +72,9 @@ static size_t put_size(struct cp_x86_emit *e, const struct cp_detour_rings *ring
 {
 	size_t count = 0;
 
-	load(e, block->size, CP_X86_TO_RAX);
+	cp_x86_load_register(e, block->size, CP_X86_TO_RAX);
 	if (block->times != CP_DETOUR_NONE) {
-		load(e, block->times, CP_X86_TO_RCX);
+		cp_x86_load_register(e, block->times, CP_X86_TO_RCX);
 		PUT(e, "\x48\x0f\xaf\xc1"); /* imul %rcx,%rax */
 		ret[count++] = cp_x86_put_forward(e, "\x0f\x80", 2); /* jo */
 	}
@@ -96,14 +89,14 @@ static size_t put_size(struct cp_x86_emit *e, const struct cp_detour_rings *ring
 size_t cp_x86_put_sample(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			 const struct cp_detour_block *block)
 {
-	size_t not [3], count, yes, refused;
+	size_t not_chosen[3], count, yes, refused;
 
-	count = put_size(e, rings, block, not );
+	count = put_size(e, rings, block, not_chosen);
 	set_chosen(e, rings, 1);
 	put_way(e, rings);
 	yes = cp_x86_put_forward(e, "\xe9", 1);
 	while (count)
-		cp_x86_land(e, not [--count]);
+		cp_x86_land(e, not_chosen[--count]);
 	if (block->address == CP_DETOUR_NONE) {
 		refused = cp_x86_put_forward(e, "\xe9", 1);
 	} else {
@@ -117,7 +110,7 @@ size_t cp_x86_put_sample(struct cp_x86_emit *e, const struct cp_detour_rings *ri
 size_t cp_x86_put_if_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			    uint8_t address)
 {
-	load(e, address, CP_X86_TO_RCX);
+	cp_x86_load_register(e, address, CP_X86_TO_RCX);
 	put_hash(e, rings);
 	put_compare(e, rings, 0);
 	return cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
@@ -136,7 +129,7 @@ void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 {
 	size_t none, full;
 
-	load(e, address, CP_X86_TO_RCX);
+	cp_x86_load_register(e, address, CP_X86_TO_RCX);
 	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx */
 	none = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
 	put_hash(e, rings);

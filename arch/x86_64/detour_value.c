@@ -258,13 +258,6 @@ static void put_word(struct cp_x86_emit *e, const struct cp_detour_value *v, uin
 	PUT32(e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
 }
 
-static void load_register(struct cp_x86_emit *e, uint8_t reg, uint8_t to)
-{
-	const struct cp_detour_value v = { .kind = CP_DETOUR_GENERAL, .reg = reg };
-
-	cp_x86_load_value(e, &v, to);
-}
-
 /* The word that a jump is about to read. */
 static void put_read(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
 {
@@ -278,15 +271,15 @@ static void put_read(struct cp_x86_emit *e, const struct cp_detour_value *v, uin
 	} else if (v->reg == CP_DETOUR_NONE && !indexed) {
 		PUT32(e, "\x48\x8b\x0c\x25", v->at[0]); /* mov ...,%rcx */
 	} else if (v->reg == CP_DETOUR_NONE) {
-		load_register(e, v->index, CP_X86_TO_RCX);
+		cp_x86_load_register(e, v->index, CP_X86_TO_RCX);
 		cp_x86_put32(e, by_index, sizeof(by_index), (uint32_t)v->at[0]);
 	} else if (!indexed) {
-		load_register(e, v->reg, CP_X86_TO_RCX);
+		cp_x86_load_register(e, v->reg, CP_X86_TO_RCX);
 		PUT32(e, "\x48\x8b\x89", v->at[0]); /* mov ...(%rcx),%rcx */
 	} else {
 		cp_x86_keep_stamp(e);
-		load_register(e, v->reg, CP_X86_TO_RCX);
-		load_register(e, v->index, CP_X86_TO_RAX);
+		cp_x86_load_register(e, v->reg, CP_X86_TO_RCX);
+		cp_x86_load_register(e, v->index, CP_X86_TO_RAX);
 		cp_x86_put32(e, by_both, sizeof(by_both), (uint32_t)v->at[0]);
 		cp_x86_take_stamp(e);
 	}

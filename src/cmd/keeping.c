@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/thread.h"
 
 #define TAIL 65536u /* bytes that are looked at while the view is up */
 #define LOOK_MS 500 /* where nobody says that there is more */
@@ -156,8 +156,6 @@ static void *follow(void *data)
 
 void cp_keeping_release(struct cp_keeping *k)
 {
-	sigset_t all, before;
-
 	if (k->terminal < 0)
 		return;
 	kept = NULL;
@@ -165,10 +163,7 @@ void cp_keeping_release(struct cp_keeping *k)
 	put_back(&k->saved[STDOUT_FILENO], STDOUT_FILENO);
 	put_back(&k->saved[STDERR_FILENO], STDERR_FILENO);
 	show(k); /* before anything that we have to say */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	k->follows = !pthread_create(&k->follower, NULL, follow, k);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	k->follows = !cp_thread_start(&k->follower, follow, k);
 }
 
 void cp_keeping_end(struct cp_keeping *k)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 #include "cmd/guard.h"
 #include "cmd/terminal.h"
 #include "view/draw.h"
@@ -152,8 +153,6 @@ static bool begin(struct cp_showing *s)
 {
 	const struct sigaction resize = { .sa_handler = on_resize, .sa_flags = SA_RESTART };
 	const struct cp_terminal terminal = cp_terminal_of(s->keeping->terminal);
-	sigset_t all, before;
-	bool good;
 
 	sigaction(SIGWINCH, &resize, NULL); /* else ncurses would have its own */
 	s->screen = cp_screen_open(s->keeping->terminal, terminal.color, cp_terminal_is_ascii());
@@ -161,11 +160,7 @@ static bool begin(struct cp_showing *s)
 		return false;
 	to_wake = s->wake;
 	cp_guard_set_restore(abandon);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* they are the first thread's to handle */
-	good = !pthread_create(&s->thread, NULL, show, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return good;
+	return !cp_thread_start(&s->thread, show, s);
 }
 
 struct cp_showing *cp_showing_begin(struct cp_view *view, const struct cp_keeping *keeping,

@@ -2,11 +2,11 @@
 #include "record/drain.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "record/encode_kinds.h"
 #include "record/info.h"
 
@@ -294,17 +294,10 @@ static void deinit(struct cp_record_drain *d)
 	pthread_cond_destroy(&d->taken);
 }
 
-/* All signals are blocked in the thread: they are not for it, and a closed
- * pipe or a full file answers with an error instead. */
 static struct cp_error *start_thread(struct cp_record_drain *d)
 {
-	sigset_t all, before;
-	int rc;
+	int rc = cp_thread_start(&d->thread, run, d);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&d->thread, NULL, run, d);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return cp_error_new(CP_ERR_IO, rc, "starting the thread that writes the recording");
 	pthread_setname_np(d->thread, "cprof-record");

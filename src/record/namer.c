@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/namer.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "record/format.h"
 
 static const char *copy(struct cp_record_names *names, const char *text)
@@ -99,13 +99,8 @@ static void *run(void *arg)
 
 static struct cp_error *start_thread(struct cp_record_namer *n)
 {
-	sigset_t all, before;
-	int rc;
+	int rc = cp_thread_start(&n->thread, run, n);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&n->thread, NULL, run, n);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return cp_error_new(CP_ERR_IO, rc, "starting the thread that names functions");
 	pthread_setname_np(n->thread, "cprof-names");

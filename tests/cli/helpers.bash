@@ -23,7 +23,7 @@ setup() {
 
 # Only what a test started is ended, by pid; and only while it is still our
 # child: the storms use pids up, and one that was waited for is soon another's.
-teardown() {
+end_started() {
 	local pid
 	for pid in "${started[@]}"; do
 		grep -q "^PPid:[[:space:]]*$BASHPID\$" "/proc/$pid/status" 2>/dev/null || continue
@@ -32,6 +32,8 @@ teardown() {
 	done
 	return 0
 }
+
+teardown() { end_started; }
 
 # start CMD...: runs CMD in the background, its output in ./out and ./err;
 # $pid is its pid. It is killed when the test ends.

@@ -6,6 +6,7 @@ load helpers
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
+	# shellcheck disable=SC2034 # by helpers.bash
 	started=()
 	servers=0
 	needs tmux
@@ -14,14 +15,8 @@ setup() {
 }
 
 teardown() {
-	local pid
 	tmux_do kill-server 2>/dev/null
-	for pid in "${started[@]}"; do
-		grep -q "^PPid:[[:space:]]*$BASHPID\$" "/proc/$pid/status" 2>/dev/null || continue
-		kill -KILL "$pid" 2>/dev/null
-		wait "$pid" 2>/dev/null
-	done
-	return 0
+	end_started
 }
 
 # A server for each terminal: one that goes still has its socket for a while.

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "detour/space.h"
 #include "engine/probes/areas.h"
 #include "engine/probes/roles.h"
@@ -86,20 +87,17 @@ static void ask_for_rings(const cprof_session *s, void *zero)
 		       engine_rings_wait(s) ? FIRST_WAIT : 0);
 }
 
-/* As many ways as there are parts of chance that are alike, in any order (splitmix64). */
+/* As many ways as there are parts of chance that are alike, in any order. */
 static void set_ways(void *zero, uint64_t every)
 {
 	uint64_t *ways = (void *)((uint8_t *)zero + cp_detour_ways_offset(RING_LOG));
-	uint64_t random = cp_arch_time_stamp(), z, other;
+	uint64_t random = cp_arch_time_stamp(), other;
 	size_t i;
 
 	for (i = 0; every && i < CP_DETOUR_WAYS; i++) {
 		double chance = ((double)i + 0.5) / CP_DETOUR_WAYS;
 
-		z = random += UINT64_C(0x9e3779b97f4a7c15);
-		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-		other = (z ^ z >> 31) % (i + 1);
+		other = cp_random(&random) % (i + 1);
 		ways[i] = ways[other];
 		ways[other] = (uint64_t)(-log(chance) * (double)every) + 1;
 	}

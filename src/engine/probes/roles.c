@@ -125,22 +125,28 @@ void engine_role_plan_free(struct engine_role_plan *plan)
 	free(plan);
 }
 
-bool engine_role_goes_on(const cprof_session *s, const struct engine_traced *t, uint64_t target)
+/* The role in the function's family at a link-time address of its object; 0: none. */
+static uint8_t role_at(const struct engine_traced *t, uint64_t address)
 {
 	const struct engine_role_plan *plan = t->assembly->plans->roles;
-	const uint64_t *role = plan ? cp_map_get(&plan->roles, target) : NULL;
+	const uint64_t *role = plan ? cp_map_get(&plan->roles, address) : NULL;
 
-	return role && *role >> 8 == t->family && family_of(s, t)->roles[*role & 0xff].leave != 0;
+	return role && *role >> 8 == t->family ? (uint8_t)*role : 0;
+}
+
+bool engine_role_goes_on(const cprof_session *s, const struct engine_traced *t, uint64_t target)
+{
+	uint8_t role = role_at(t, target);
+
+	return role && family_of(s, t)->roles[role].leave != 0;
 }
 
 bool engine_role_only_goes_on(const cprof_session *s, const struct engine_traced *t,
 			      uint64_t target)
 {
-	const struct engine_role_plan *plan = t->assembly->plans->roles;
-	const uint64_t *role = plan ? cp_map_get(&plan->roles, target) : NULL;
+	uint8_t role = role_at(t, target);
 
-	return role && *role >> 8 == t->family && family_of(s, t)->goes_on &&
-	       (*role & 0xff) == family_of(s, t)->goes_on;
+	return role && role == family_of(s, t)->goes_on;
 }
 
 bool engine_role_answers(const cprof_session *s, const struct engine_traced *t,
@@ -280,13 +286,11 @@ struct following {
 	cprof_session *session;
 	struct engine_plans *plans;
 	struct cp_reader file;
-	uint64_t role; /* family, and the role of what goes on; 0: only asked whether it can be */
+	CP_VEC(uint64_t) found; /* addresses of those that it goes on in */
 };
 
-/* Is it seen wherever code returns that comes to the function by a jump? Then that, and
- * where it jumps itself, gets the role. */
-static bool follow(const struct following *f, const struct cp_probe_function *function,
-		   unsigned jumps)
+/* Is it seen wherever code returns that comes to the function by a jump? */
+static bool follow(struct following *f, const struct cp_probe_function *function, unsigned jumps)
 {
 	struct engine_calls *c = f->session->calls;
 	struct cp_probe_plan plan = { 0 };
@@ -307,18 +311,29 @@ static bool follow(const struct following *f, const struct cp_probe_function *fu
 			continue;
 		to = target ? cp_probe_functions_find(&f->plans->functions, target) : NULL;
 		ok = to && to->address == target && to->kind == CP_PROBE_FUNCTION && jumps &&
-		     follow(f, to, jumps - 1);
+		     cp_vec_push(&f->found, target) && follow(f, to, jumps - 1);
 	}
 	cp_probe_plan_free(&plan);
-	if (!ok || !f->role || cp_map_get(&f->plans->roles->roles, function->address))
-		return ok;
-	return cp_map_put(&f->plans->roles->roles, function->address, f->role);
+	return ok;
+}
+
+/* What goes on with the function's calls gets the role, if all of that is seen. */
+static void go_on_from(struct following *f, const struct cp_probe_function *function, uint64_t role)
+{
+	const uint64_t *address;
+
+	f->found.count = 0;
+	if (!follow(f, function, JUMPS))
+		return;
+	cp_vec_for_each(&f->found, address)
+		if (!cp_map_put(&f->plans->roles->roles, *address, role))
+			return;
 }
 
 void engine_roles_follow(cprof_session *s, cprof_assembly *a)
 {
 	struct engine_plans *plans = a->plans;
-	struct following f = { s, plans, cp_probe_file_reader(a->image), 0 };
+	struct following f = { s, plans, cp_probe_file_reader(a->image), { 0 } };
 	const struct engine_family *family;
 	const uint64_t *role;
 	size_t i;
@@ -332,12 +347,10 @@ void engine_roles_follow(cprof_session *s, cprof_assembly *a)
 		if (!family || !family->goes_on || (uint8_t)*role == family->goes_on ||
 		    !family->roles[(uint8_t)*role].leave)
 			continue;
-		f.role = 0;
-		if (!follow(&f, &plans->functions.items[i], JUMPS))
-			continue;
-		f.role = (*role & ~UINT64_C(0xff)) | family->goes_on;
-		follow(&f, &plans->functions.items[i], JUMPS);
+		go_on_from(&f, &plans->functions.items[i],
+			   (*role & ~UINT64_C(0xff)) | family->goes_on);
 	}
+	cp_vec_free(&f.found);
 }
 
 bool engine_roles_in(const cprof_image *image)

@@ -5,10 +5,10 @@
  */
 #include "engine/target/sources.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "engine/target/state.h"
 
 static struct engine_sources *sources_of(cprof_assembly *a)
@@ -55,19 +55,6 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-/* Starts the reader with all signals blocked: they are for other threads. */
-static bool start_reader(cprof_assembly *a)
-{
-	sigset_t all, before;
-	bool ok;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ok = !pthread_create(&a->sources->reader, NULL, read_all, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return ok;
-}
-
 void engine_sources_prefetch(cprof_assembly *a)
 {
 	struct engine_sources *sources = sources_of(a);
@@ -75,7 +62,7 @@ void engine_sources_prefetch(cprof_assembly *a)
 	if (!sources || sources->reading || (sources->functions_read && sources->lines_read))
 		return;
 	sources->reading_lines = sources->functions_read;
-	sources->reading = start_reader(a);
+	sources->reading = !cp_thread_start(&a->sources->reader, read_all, a);
 }
 
 bool engine_sources_ready(const cprof_assembly *a)

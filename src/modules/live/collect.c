@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/runtime.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "modules/live/calls.h"
 #include "modules/live/collector.h"
 #include "modules/live/heap.h"
@@ -311,16 +311,11 @@ static void *name_all(void *data)
 
 static void on_initialized(cprof_profiler *p)
 {
-	sigset_t all, before;
-
 	cp_live_lock(p->sums);
 	p->sums->start_ns = cp_now();
 	cp_live_unlock(p->sums);
 	add_cost(p);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* they are the first thread's to handle */
-	p->names = !pthread_create(&p->namer, NULL, name_all, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	p->names = !cp_thread_start(&p->namer, name_all, p);
 	if (!p->names)
 		cprof_profiler_fail(p->handle, "cannot start a thread for the view");
 }

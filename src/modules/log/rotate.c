@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "modules/log/output.h"
 #include "modules/log/writing.h"
 
@@ -72,19 +72,6 @@ static void *complete(void *data)
 	r->old = NULL;
 	atomic_store(&r->done, true);
 	return NULL;
-}
-
-/* All signals are for others. */
-static int start_thread(struct cp_recorder_rotation *r)
-{
-	sigset_t all, before;
-	int errnum;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errnum = pthread_create(&r->thread, NULL, complete, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return errnum;
 }
 
 static void remove_oldest(struct cp_recorder_rotation *r)
@@ -209,7 +196,7 @@ bool cp_recorder_rotate(cprof_profiler *log, const char **name_ret, struct cp_er
 	err = begin_next(log);
 	forget_numbers(log);
 	atomic_store(&r->done, false);
-	r->runs = !start_thread(r);
+	r->runs = !cp_thread_start(&r->thread, complete, r);
 	if (!r->runs)
 		complete(r);
 	if (err) {

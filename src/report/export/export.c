@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/create.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "report/coverage/coverage.h"
 #include "report/export/callgrind.h"
 #include "report/export/chrome.h"
@@ -133,17 +133,6 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-/* Signals are for the others. */
-static void start_job(struct job *job)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	job->started = !pthread_create(&job->thread, NULL, run_job, job);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
 				const struct cp_coverage_output *outputs, size_t count)
 {
@@ -156,7 +145,7 @@ CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
 	for (i = 0; i < count; i++) {
 		jobs[i] = (struct job){ .c = c, .to = &outputs[i] };
 		if (i + 1 < count) /* the last one is ours */
-			start_job(&jobs[i]);
+			jobs[i].started = !cp_thread_start(&jobs[i].thread, run_job, &jobs[i]);
 	}
 	for (i = count; i-- > 0;) {
 		if (!jobs[i].started)

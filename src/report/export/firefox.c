@@ -401,11 +401,6 @@ static bool take_hits(struct firefox *x, struct thread *t, uint32_t thread)
 	return true;
 }
 
-static bool of_samples(const struct cp_profile *p)
-{
-	return p->of == CP_OF_TIME && !p->by_calls;
-}
-
 static CP_ERROR write_threads(struct firefox *x)
 {
 	const struct cp_record_sample *samples = cp_record_samples(x->p->record);
@@ -413,7 +408,7 @@ static CP_ERROR write_threads(struct firefox *x)
 	CP_FREE uint32_t *order = NULL;
 	bool ok = true;
 
-	if (of_samples(x->p))
+	if (cp_profile_of_samples(x->p))
 		CP_TRY(cp_export_by_thread(x->p, &order, &count));
 	cp_json_begin(&x->j, "threads", '[');
 	for (i = 0; i < n && ok; i++) {
@@ -421,8 +416,8 @@ static CP_ERROR write_threads(struct firefox *x)
 
 		for (end = at; end < count && samples[order[end]].thread == i; end++)
 			;
-		ok = of_samples(x->p) ? take_samples(x, &t, order + at, end - at)
-				      : take_hits(x, &t, (uint32_t)i);
+		ok = cp_profile_of_samples(x->p) ? take_samples(x, &t, order + at, end - at)
+						 : take_hits(x, &t, (uint32_t)i);
 		if (ok && t.samples.count)
 			write_thread(x, (uint32_t)i, &t);
 		free_thread(&t);

@@ -25,11 +25,6 @@ struct speedscope {
 	size_t count;
 };
 
-static bool of_samples(const struct cp_profile *p)
-{
-	return p->of == CP_OF_TIME && !p->by_calls;
-}
-
 /* The format has no word for a number of things. */
 static const char *measure(const struct cp_unit *unit)
 {
@@ -171,7 +166,7 @@ static void write_hits_of(struct speedscope *s, uint32_t thread)
 
 static void write_hits(struct speedscope *s)
 {
-	size_t count = of_samples(s->p) ? 0 : cp_record_thread_count(s->p->record), i;
+	size_t count = cp_profile_of_samples(s->p) ? 0 : cp_record_thread_count(s->p->record), i;
 
 	for (i = 0; i < count; i++)
 		if (s->p->threads[i].ticks)
@@ -185,7 +180,7 @@ CP_ERROR cp_export_speedscope(const struct cp_profile *p, const struct cp_export
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	CP_FREE uint32_t *order = NULL;
 
-	if (of_samples(p))
+	if (cp_profile_of_samples(p))
 		CP_TRY(cp_export_by_thread(p, &order, &s.count));
 	s.order = order;
 	cp_export_title(p, o, &title);

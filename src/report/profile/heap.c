@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "record/lives.h"
 #include "report/look/table.h"
@@ -105,13 +106,11 @@ static double chance(uint64_t size, uint64_t every)
 static uint64_t round_fairly(double value, uint64_t seed)
 {
 	double whole = floor(value);
-	uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t random = cp_random_of(seed * CP_RANDOM_STEP);
 
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
 	if (value >= 0x1p63)
 		return UINT64_C(1) << 63;
-	return (uint64_t)whole + ((double)((z ^ z >> 31) >> 11) * 0x1p-53 < value - whole);
+	return (uint64_t)whole + ((double)(random >> 11) * 0x1p-53 < value - whole);
 }
 
 static void weigh(const struct cp_heap *h, struct cp_heap_block *b)

@@ -203,6 +203,11 @@ static inline bool cp_profile_of_heap(const struct cp_profile *p)
 {
 	return p->of == CP_OF_BYTES || p->of == CP_OF_COUNT || p->of == CP_OF_LIVE;
 }
+/* Is it of single samples of time, in an order? */
+static inline bool cp_profile_of_samples(const struct cp_profile *p)
+{
+	return p->of == CP_OF_TIME && !p->by_calls;
+}
 /* Is it a sample of a thread that did not run? */
 static inline bool cp_sample_waits(const struct cp_record_sample *s)
 {

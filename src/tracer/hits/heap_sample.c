@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
@@ -47,13 +48,11 @@ static size_t next_of(size_t at)
 
 static void live_add(struct space *space, uint64_t address)
 {
-	uint8_t *chosen = space->rings ? rings_chosen(space->rings, address) : NULL;
 	struct heap_sample *h = &space->heap;
 	size_t at = home_of(address);
 
-	if (chosen) {
-		if (*chosen < CP_DETOUR_MANY)
-			__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
+	if (space->rings) {
+		rings_choose(space->rings, address);
 		return;
 	}
 
@@ -79,7 +78,7 @@ static bool live_take(struct space *space, uint64_t address)
 	struct heap_sample *h = &space->heap;
 	size_t gap = home_of(address), at;
 
-	if (address && space->rings && *rings_chosen(space->rings, address))
+	if (address && space->rings && rings_may_be_chosen(space->rings, address))
 		return true;
 	if (!h->live || !address)
 		return false;
@@ -104,16 +103,9 @@ static bool live_take(struct space *space, uint64_t address)
 
 static double way_to_next(struct heap_sample *h, uint64_t every)
 {
-	uint64_t z;
-
 	if (!h->random)
 		h->random = cp_now() ^ (uint64_t)(uintptr_t)h << 20;
-	h->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-	z = h->random;
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	z ^= z >> 31;
-	return -log(((double)(z >> 11) + 1) * 0x1p-53) * (double)every;
+	return -log(((double)(cp_random(&h->random) >> 11) + 1) * 0x1p-53) * (double)every;
 }
 
 static bool choose(struct heap_sample *h, uint64_t every, uint64_t bytes)

@@ -369,14 +369,10 @@ static void count_again(const struct space *space, const struct detours_left *le
 			const struct cp_regs *regs)
 {
 	const struct cp_detour_record *r = detours_record_at(left, regs->r[cp_arch_host()->pc]);
-	uint8_t *chosen;
 
-	if (left->record.stage == CP_DETOUR_NOTHING || !r || !cp_detour_counts_down(r) ||
-	    !space->rings)
-		return;
-	chosen = rings_chosen(space->rings, regs->r[r->block.address]);
-	if (*chosen < CP_DETOUR_MANY)
-		__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
+	if (left->record.stage != CP_DETOUR_NOTHING && r && cp_detour_counts_down(r) &&
+	    space->rings)
+		rings_choose(space->rings, regs->r[r->block.address]);
 }
 
 bool detours_lead_out(struct thread *t)

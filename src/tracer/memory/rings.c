@@ -115,10 +115,23 @@ uint64_t *rings_slot(const struct thread *t, uint64_t sp)
 		    : NULL;
 }
 
-uint8_t *rings_chosen(const struct rings *rings, uint64_t address)
+static uint8_t *chosen_at(const struct rings *rings, uint64_t address)
 {
 	return rings->memory + cp_detour_chosen_offset(rings->log) +
 	       cp_detour_chosen(address, rings->log);
+}
+
+bool rings_may_be_chosen(const struct rings *rings, uint64_t address)
+{
+	return *chosen_at(rings, address) != 0;
+}
+
+void rings_choose(const struct rings *rings, uint64_t address)
+{
+	uint8_t *chosen = chosen_at(rings, address);
+
+	if (*chosen < CP_DETOUR_MANY)
+		__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
 }
 
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)

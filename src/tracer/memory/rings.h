@@ -57,9 +57,11 @@ void rings_next_way(const struct rings *rings, struct cp_detour_ring *ring);
 /* Was the thread's call with this stack pointer accepted by a detour? NULL: it has no ring;
  * else it was if that is there. */
 uint64_t *rings_slot(const struct thread *t, uint64_t sp);
-/* How many blocks with an address like this one were chosen and are live (arch/detour_ring.h).
- * The program and the controller write it, too. */
-uint8_t *rings_chosen(const struct rings *rings, uint64_t address);
+/* Are there chosen blocks that are live at addresses like this one (arch/detour_ring.h)? The
+ * program and the controller count, too. */
+bool rings_may_be_chosen(const struct rings *rings, uint64_t address);
+/* There is one more. */
+void rings_choose(const struct rings *rings, uint64_t address);
 struct cp_detour_ring *rings_of(const struct thread *t);
 /* The stopped thread goes on without a ring, if it has one of these. */
 void rings_forget(const struct rings *rings, pid_t tid);
