@@ -450,3 +450,33 @@ assert not any(d.values()), d' || return
 	[[ $stderr == *'the recording is no file'* ]]
 	finish
 }
+
+@test "a module answers a command of its own, and refuses one" {
+	cat >libcprof-profiler-mine.c <<-'END'
+		#include <cprof/cprof.h>
+		#include <string.h>
+		static cprof_profiler_handle handle;
+		static void on_command(cprof_profiler *p, const char *name, const char *argument)
+		{
+			(void)p;
+			if (!strcmp(name, "hello"))
+				cprof_command_answer(handle, "and %s", argument);
+			if (!strcmp(name, "never"))
+				cprof_command_refuse(handle, "not %s", argument);
+		}
+		CPROF_PROFILER_INIT(mine)
+		{
+			(void)desc;
+			handle = cprof_profiler_create(NULL);
+			cprof_profiler_set_command_callback(handle, on_command);
+		}
+	END
+	gcc -I"$SOURCES/include" -fPIC -shared -o libcprof-profiler-mine.so libcprof-profiler-mine.c
+	session --plugin-dir=. --profile=mine
+	run -0 ctl "$tracee" hello 'you there'
+	assert_output 'mine: and you there'
+	run -1 ctl "$tracee" never today
+	assert_output --partial 'not today'
+	run ! ctl "$tracee" helo
+	assert_output --partial "there is no command 'helo'"
+}
