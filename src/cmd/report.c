@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/complain.h"
 #include "cmd/covering.h"
@@ -17,7 +20,7 @@ struct report_options {
 		annotations, exceptions, locks, allocs, maps;
 	bool traces;
 	const char *reports; /* a list, or NULL */
-	const char *function, *callers, *callees;
+	const char *function, *callers, *callees, *heapshot;
 	double least; /* percent */
 	uint64_t limit;
 	unsigned sort, roots;
@@ -42,6 +45,9 @@ static const struct cp_option show_options[] = {
 	{ "locks", 0, CP_OPTION_TRUE, AT(locks), .help = "the locks that were waited for alone" },
 	{ "allocs", 0, CP_OPTION_TRUE, AT(allocs),
 	  .help = "what was allocated, and what of it was left, alone" },
+	{ "heapshot", 0, CP_OPTION_TEXT, AT(heapshot), .value = "list|N|N..M",
+	  .help = "what was live when cprof ctl said heapshot for the Nth time, or what is "
+		  "different at the Mth; list: how much at each" },
 	{ "maps", 0, CP_OPTION_TRUE, AT(maps),
 	  .help = "what was mapped, and what of it was left, alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
@@ -108,18 +114,32 @@ static enum cp_report_what what(const struct report_options *o)
 		return CP_REPORT_CALLEES;
 	if (o->function)
 		return CP_REPORT_BUTTERFLY;
-	return o->calls		? CP_REPORT_CALLS
-	       : o->coverage	? CP_REPORT_COVERAGE
-	       : o->annotations ? CP_REPORT_ANNOTATIONS
-	       : o->exceptions	? CP_REPORT_EXCEPTIONS
-	       : o->locks	? CP_REPORT_LOCKS
-	       : o->allocs	? CP_REPORT_HEAP
-	       : o->maps	? CP_REPORT_MAPS
-	       : o->threads	? CP_REPORT_THREADS
-	       : o->images	? CP_REPORT_IMAGES
-	       : o->processes	? CP_REPORT_PROCESSES
-	       : o->functions	? CP_REPORT_FUNCTIONS
-				: CP_REPORT_OVERVIEW;
+	return o->calls			  ? CP_REPORT_CALLS
+	       : o->coverage		  ? CP_REPORT_COVERAGE
+	       : o->annotations		  ? CP_REPORT_ANNOTATIONS
+	       : o->exceptions		  ? CP_REPORT_EXCEPTIONS
+	       : o->locks		  ? CP_REPORT_LOCKS
+	       : o->allocs || o->heapshot ? CP_REPORT_HEAP
+	       : o->maps		  ? CP_REPORT_MAPS
+	       : o->threads		  ? CP_REPORT_THREADS
+	       : o->images		  ? CP_REPORT_IMAGES
+	       : o->processes		  ? CP_REPORT_PROCESSES
+	       : o->functions		  ? CP_REPORT_FUNCTIONS
+					  : CP_REPORT_OVERVIEW;
+}
+
+/* "list", "2", "1..2". False: it is none of these. */
+static bool read_heapshots(const char *text, struct cp_report_heapshots *ret)
+{
+	const char *dots = strstr(text, "..");
+	CP_FREE char *since = dots ? strndup(text, (size_t)(dots - text)) : NULL;
+
+	if (!strcmp(text, "list")) {
+		ret->list = true;
+		return true;
+	}
+	return (!dots || (since && cp_parse_u64(since, UINT64_MAX, &ret->since) && ret->since)) &&
+	       cp_parse_u64(dots ? dots + 2 : text, UINT64_MAX, &ret->number) && ret->number;
 }
 
 static CP_ERROR print_text(const struct report_options *o, const struct cp_profile *p,
@@ -157,6 +177,8 @@ static int run_report(struct cp_args *args)
 	struct cp_buf out = { 0 };
 	struct cp_error *err;
 
+	if (o->heapshot && !read_heapshots(o->heapshot, &r.heapshots))
+		return cp_usage(args, "--heapshot takes list, N or N..M, numbers from 1 on");
 	if (o->csv && (o->json || o->reports))
 		return cp_usage(args, "--csv is of one table: neither --json nor --reports goes "
 				      "with it");

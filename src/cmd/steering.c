@@ -32,6 +32,7 @@ const struct cp_steering_command cp_steering_commands[] = {
 	{ "sample", "HZ", "take so many samples a second; 0: none" },
 	{ "trace", "SPEC", "trace these functions, too" },
 	{ "untrace", "SPEC", "trace these no more" },
+	{ "heapshot", NULL, "mark the moment, for a report of what is live then (with --allocs)" },
 	{ "mark", "TEXT", "write into the recording what happens now" },
 	{ "rotate", NULL, "end the recording, and begin another one; answers when it is complete" },
 	{ "stop", NULL, "end the session; answers when the recording is complete" },

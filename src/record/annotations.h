@@ -24,6 +24,7 @@ enum cp_record_annotation_kind {
 };
 
 #define CP_RECORD_ANNOTATION_NOTICED 1u /* a switch that the program did not announce */
+#define CP_RECORD_ANNOTATION_HEAPSHOT 2u /* an instant of cprof: what is live then is asked for */
 
 struct cp_record_annotation {
 	uint64_t ts_ns; /* as the program has it: may be anything */
@@ -39,7 +40,8 @@ struct cp_record_annotation {
 /* Did the program record it? Else it is cprof that says so. */
 static inline bool cp_record_annotation_is_own(const struct cp_record_annotation *a)
 {
-	return a->kind != CP_RECORD_ANNOTATIONS_LOST && !(a->flags & CP_RECORD_ANNOTATION_NOTICED);
+	return a->kind != CP_RECORD_ANNOTATIONS_LOST &&
+	       !(a->flags & (CP_RECORD_ANNOTATION_NOTICED | CP_RECORD_ANNOTATION_HEAPSHOT));
 }
 
 /* Strings are copied. */

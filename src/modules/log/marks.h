@@ -11,4 +11,10 @@
  * recording has not begun. */
 bool cp_recorder_mark(cprof_profiler *log, const char *text, const char *category);
 
+/* Writes down that what is live at `ts_ns` is wanted, the `number`th time in this recording.
+ * `thread`: its number in the recording that the mark goes to where no other one is there
+ * any more, or CP_RECORD_NONE. False: there is none, or the recording has not begun. */
+bool cp_recorder_mark_heapshot(cprof_profiler *log, uint64_t ts_ns, unsigned number,
+			       uint32_t thread);
+
 #endif

@@ -88,8 +88,6 @@ static bool take_nodefaults(cprof_profiler *log)
 static bool take_word(cprof_profiler *log, const char *key, bool *known_ret)
 {
 	*known_ret = true;
-	if (!strcmp(key, "heapshot") || !strcmp(key, "heapshot-on-shutdown"))
-		return refuse(log, key, "this version takes no snapshots of the heap");
 	if (!strcmp(key, "zip"))
 		return true; /* recordings are compressed in any case */
 	if (!strcmp(key, "verbose"))
@@ -107,8 +105,6 @@ bool cp_recorder_mono_option(cprof_profiler *log, const char *key, const char *v
 	*known_ret = true;
 	if (!strcmp(key, "maxframes"))
 		return cp_recorder_number(value, &log->max_frames);
-	if (!strcmp(key, "heapshot"))
-		return refuse(log, key, "this version takes no snapshots of the heap");
 	if (!strcmp(key, "port"))
 		return refuse(log, key, "this version listens to nobody");
 	*known_ret = false;

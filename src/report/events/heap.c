@@ -37,7 +37,7 @@ static const struct cp_column columns[] = {
 #define COLUMNS_LEFT 2
 
 /* "1,234 bytes in 5 blocks". */
-static void add_amount(struct cp_buf *out, const struct cp_heap_amount *a)
+void cp_report_heap_amount(const struct cp_heap_amount *a, struct cp_buf *out)
 {
 	cp_add_plural(out, a->bytes, "byte", "bytes");
 	cp_buf_str(out, " in ");
@@ -80,13 +80,13 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 		return;
 	}
 	cp_buf_str(&text, h->every ? "about " : "");
-	add_amount(&text, &h->allocated);
+	cp_report_heap_amount(&h->allocated, &text);
 	if (h->sampled) {
 		cp_buf_str(&text, ", ");
 		cp_heap_add_watched(h->p->record, &text);
 	} else if (h->left.blocks) {
 		cp_buf_str(&text, "; left: ");
-		add_amount(&text, &h->left);
+		cp_report_heap_amount(&h->left, &text);
 	} else {
 		cp_buf_str(&text, "; left: nothing");
 	}
@@ -117,22 +117,29 @@ static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp
 	cp_table_function(t, CP_PAINT_NAME, h->p->functions.items[site->function].name);
 }
 
-static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site,
-			const struct cp_heap_amount *amount, const struct cp_look *look,
-			struct cp_buf *out)
+void cp_report_heap_stack(const struct cp_heap *h, const struct cp_heap_site *site,
+			  const char *amount, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	const uint32_t *frames;
 	size_t count;
 
-	cp_buf_str(&text, "  ");
-	add_amount(&text, amount);
-	cp_buf_str(&text, " from\n");
+	cp_buf_printf(&text, "  %s from\n", amount);
 	cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
 	if (site->stack == CP_RECORD_NONE)
 		return;
 	for (frames = cp_profile_walk(h->p, site->stack, &count); count--;) /* leaf first */
 		cp_report_frame(h->p, frames[count], look, out);
+}
+
+static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site,
+			const struct cp_heap_amount *amount, const struct cp_look *look,
+			struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_report_heap_amount(amount, &text);
+	cp_report_heap_stack(h, site, text.bytes ? text.bytes : "", look, out);
 }
 
 static void print_left(const struct cp_heap *h, size_t most, const struct cp_look *look,
@@ -181,7 +188,7 @@ static void print_allocated(struct cp_heap *h, size_t most, const struct cp_look
 	cp_report_more(out, look, shown, h->stacks.count);
 }
 
-static void print_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+void cp_report_heap_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -207,6 +214,18 @@ static void print_doubts(const struct cp_heap *h, const struct cp_look *look, st
 	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
 }
 
+static void mention_shots(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!h->shots.count)
+		return;
+	cp_buf_str(&text, "  ");
+	cp_add_plural(&text, h->shots.count, "heapshot", "heapshots");
+	cp_buf_str(&text, ": cprof report --heapshot=list\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+}
+
 CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_options *o,
 			const struct cp_look *look, struct cp_buf *out)
 {
@@ -224,7 +243,8 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 	if (shown)
 		cp_table_print(&t, look, out);
 	cp_report_more(out, look, shown, h.sites.count);
-	print_doubts(&h, look, out);
+	cp_report_heap_doubts(&h, look, out);
+	mention_shots(&h, look, out);
 	if (o->what != CP_REPORT_SUMMARY && !h.sampled)
 		print_left(&h, o->what == CP_REPORT_HEAP ? (size_t)o->limit : STACKS_SHOWN, look,
 			   out);
@@ -235,7 +255,7 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 
 /* ---- JSON ---- */
 
-static void amount_json(struct cp_json *j, const char *key, const struct cp_heap_amount *a)
+void cp_report_heap_amount_json(struct cp_json *j, const char *key, const struct cp_heap_amount *a)
 {
 	cp_json_begin(j, key, '{');
 	cp_json_u64(j, "blocks", a->blocks);
@@ -250,7 +270,7 @@ static void left_json(const struct cp_heap *h, struct cp_json *j, const char *ke
 	if (h->sampled)
 		cp_json_null(j, key);
 	else
-		amount_json(j, key, a);
+		cp_report_heap_amount_json(j, key, a);
 }
 
 static void sampled_json(const struct cp_heap *h, struct cp_json *j)
@@ -282,25 +302,31 @@ static void estimates_json(const struct cp_heap *h, struct cp_json *j)
 	cp_json_end(j, '}');
 }
 
-static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, struct cp_json *j)
+void cp_report_heap_stack_json(const struct cp_heap *h, const struct cp_heap_site *site,
+			       struct cp_json *j)
 {
 	const uint32_t *frames;
 	size_t count;
 
+	if (site->stack == CP_RECORD_NONE)
+		return;
+	cp_json_begin(j, "stack", '[');
+	for (frames = cp_profile_walk(h->p, site->stack, &count); count--;)
+		cp_report_frame_json(h->p, frames[count], j);
+	cp_json_end(j, ']');
+}
+
+static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, struct cp_json *j)
+{
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "function", h->p->functions.items[site->function].name);
-	amount_json(j, "allocated", &site->allocated);
+	cp_report_heap_amount_json(j, "allocated", &site->allocated);
 	cp_json_u64(j, "moved", site->moved);
 	cp_json_u64(j, "resized", site->resized);
-	amount_json(j, "freed", &site->freed);
-	amount_json(j, "replaced", &site->replaced);
+	cp_report_heap_amount_json(j, "freed", &site->freed);
+	cp_report_heap_amount_json(j, "replaced", &site->replaced);
 	left_json(h, j, "left", &site->left);
-	if (site->stack != CP_RECORD_NONE) {
-		cp_json_begin(j, "stack", '[');
-		for (frames = cp_profile_walk(h->p, site->stack, &count); count--;)
-			cp_report_frame_json(h->p, frames[count], j);
-		cp_json_end(j, ']');
-	}
+	cp_report_heap_stack_json(h, site, j);
 	cp_json_end(j, '}');
 }
 
@@ -312,7 +338,7 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 
 	CP_TRY(cp_heap_build(p, &h));
 	cp_json_begin(j, "allocations", '{');
-	amount_json(j, "allocated", &h.allocated);
+	cp_report_heap_amount_json(j, "allocated", &h.allocated);
 	cp_json_u64(j, "freed", h.freed.blocks);
 	cp_json_u64(j, "moved", h.moved);
 	cp_json_u64(j, "resized", h.resized);

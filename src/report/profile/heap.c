@@ -332,6 +332,41 @@ static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 	cp_map_put(&h->exec_ns, process, at);
 }
 
+/* ---- heapshots ---- */
+
+static void keep_live(struct cp_heap_sites *sites, size_t which)
+{
+	struct cp_heap_site *site;
+
+	cp_vec_for_each(sites, site)
+		site->live[which] = site->left;
+}
+
+/* All that is told from now on happened after `until_ns`, or then. */
+static void reach_shots(struct cp_heap *h, uint64_t until_ns)
+{
+	struct cp_heapshot *shot;
+	size_t i;
+
+	for (; h->shots_reached < h->shots.count; h->shots_reached++) {
+		shot = &h->shots.items[h->shots_reached];
+		if (shot->ts_ns >= until_ns)
+			return;
+		for (i = 0; i < cp_record_process_count(h->p->record); i++)
+			pass_execs(h, (uint32_t)i, shot->ts_ns);
+		shot->live = h->left;
+		shot->reached = true;
+		for (i = 0; i < CP_ARRAY_SIZE(h->wanted); i++) {
+			if (h->wanted[i] != h->shots_reached + 1)
+				continue;
+			keep_live(&h->sites, i);
+			keep_live(&h->stacks, i);
+		}
+	}
+}
+
+/* ---- the walk ---- */
+
 static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
 {
 	const uint64_t *number = cp_map_get(&h->live, key_of(b->process, b->address));
@@ -359,6 +394,7 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 		.counts = cp_profile_accepts_memory(h->p, thread, function),
 	};
 
+	reach_shots(h, call->ts_ns);
 	pass_execs(h, b.process, call->ts_ns);
 	/* Of a sample few mappings are known to be the allocator's. */
 	if (call->kind == CP_RECORD_HEAP_SIZE && b.counts && b.size > h->held && !h->every)
@@ -446,6 +482,7 @@ void cp_heap_deinit(struct cp_heap *h)
 	cp_vec_free(&h->stacks);
 	cp_vec_free(&h->blocks);
 	cp_vec_free(&h->spare);
+	cp_vec_free(&h->shots);
 	cp_interner_free(&h->keys);
 	cp_map_free(&h->by_function);
 	cp_map_free(&h->live);
@@ -463,9 +500,11 @@ CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 	h->p = p;
 	h->every = cp_record_final(p->record)->alloc_every;
 	h->sampled = cp_record_final(p->record)->alloc_pauses;
+	CP_TRY(cp_heapshots_find(p->record, &h->shots));
 	CP_TRY(cp_spans_walk(p, &visitor, h));
 	if (p->filter.to_ns)
 		end_ns = cp_record_info(p->record)->start_ns + p->filter.to_ns;
+	reach_shots(h, end_ns);
 	for (i = 0; i < cp_record_process_count(p->record); i++)
 		pass_execs(h, (uint32_t)i, end_ns);
 	for (i = 0; i < h->blocks.count; i++)

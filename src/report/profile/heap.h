@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/calls.h"
+#include "report/profile/heapshots.h"
 #include "report/profile/profile.h"
 
 /* The values of an event of the heap, as the walk through calls tells it (spans.h). */
@@ -26,10 +27,6 @@ void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out);
 
 /* ---- blocks ---- */
 
-struct cp_heap_amount {
-	uint64_t blocks, bytes;
-};
-
 /* How far estimates from a sample may be off: variances. */
 struct cp_heap_doubt {
 	double blocks, bytes;
@@ -42,6 +39,7 @@ struct cp_heap_site {
 	uint32_t thread; /* CP_RECORD_NONE: of all threads */
 	/* realloc() allocates anew, too, and replaces: allocated = freed + replaced + left */
 	struct cp_heap_amount allocated, freed, replaced, left;
+	struct cp_heap_amount live[2]; /* at the heapshots that are asked for */
 	uint64_t moved, resized; /* of what was allocated: by realloc(); where it was before */
 };
 
@@ -67,6 +65,9 @@ struct cp_heap {
 	/* Told of each block that counts when it is no more; may be NULL. */
 	void (*gone)(void *ctx, const struct cp_heap_block *b, uint64_t ts_ns);
 	void *gone_ctx;
+	uint64_t wanted[2]; /* numbers of heapshots for `live` of sites; 0: none */
+	struct cp_heapshots shots;
+	size_t shots_reached;
 	struct cp_heap_sites sites, stacks;
 	CP_VEC(struct cp_heap_block) blocks;
 	CP_VEC(uint32_t) spare; /* numbers of blocks that are free */
@@ -88,7 +89,7 @@ struct cp_heap {
 };
 
 /* All events of the profile; the sites sorted, what is left first. `h` is the
- * caller's, zero but for by_thread and gone, to be deinitialized in any case. */
+ * caller's, zero but for by_thread, wanted and gone, to be deinitialized in any case. */
 CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h);
 /* For qsort() of sites. */
 int cp_heap_by_allocated(const void *a, const void *b);

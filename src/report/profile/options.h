@@ -33,6 +33,13 @@ enum cp_report_what {
 	CP_REPORT_PAGE, /* what the format html has below its graph */
 };
 
+/* Which heapshots of a recording are shown; all 0: none. */
+struct cp_report_heapshots {
+	bool list; /* all, with how much was live */
+	uint64_t number; /* what was live then, from 1 on; */
+	uint64_t since; /* or what is new since this one; 0: all that was live */
+};
+
 struct cp_sources; /* report/coverage/sources.h */
 
 struct cp_report_options {
@@ -43,6 +50,7 @@ struct cp_report_options {
 	uint64_t limit; /* rows of a table; 0: all */
 	double least; /* share of the total below which the tree is not shown */
 	enum cp_tree_roots roots; /* of the tree */
+	struct cp_report_heapshots heapshots; /* of what was allocated */
 	bool traces; /* below functions: the stacks that they were on top of */
 };
 

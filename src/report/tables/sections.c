@@ -13,6 +13,7 @@
 #include "report/events/calltable.h"
 #include "report/events/exceptions.h"
 #include "report/events/heap.h"
+#include "report/events/heapshots.h"
 #include "report/events/locks.h"
 #include "report/events/maps.h"
 #include "report/look/table.h"
@@ -94,6 +95,22 @@ static CP_ERROR cost(const struct cp_profile *p, const struct cp_report_options 
 	return NULL;
 }
 
+/* ---- sections of two kinds ---- */
+
+static CP_ERROR allocations(const struct cp_profile *p, const struct cp_report_options *o,
+			    const struct cp_look *look, struct cp_buf *out)
+{
+	return o->heapshots.list || o->heapshots.number ? cp_report_heapshots(p, o, look, out)
+							: cp_report_heap(p, o, look, out);
+}
+
+static CP_ERROR allocations_json(const struct cp_profile *p, const struct cp_report_options *o,
+				 struct cp_json *j)
+{
+	CP_TRY(cp_report_heap_json(p, o, j));
+	return cp_report_heapshots_json(p, o, j);
+}
+
 /* ---- sections that are made of stacks ---- */
 
 static CP_ERROR lines(const struct cp_profile *p, const struct cp_report_options *o,
@@ -131,7 +148,7 @@ const struct cp_report_section cp_report_sections[] = {
 	{ CP_REPORT_LOCKS, { "monitor", "locks" }, OVERVIEW | SUMMARY | PAGE,
 	  cp_report_holds_locks, "locks were", cp_report_locks, cp_report_locks_json },
 	{ CP_REPORT_HEAP, { "alloc", "allocations" }, OVERVIEW | SUMMARY | PAGE,
-	  cp_report_holds_heap, "allocations were", cp_report_heap, cp_report_heap_json },
+	  cp_report_holds_heap, "allocations were", allocations, allocations_json },
 	{ CP_REPORT_MAPS, { "maps", "mappings" }, OVERVIEW | SUMMARY | PAGE,
 	  cp_report_holds_maps, "mappings were", cp_report_maps, cp_report_maps_json },
 	{ CP_REPORT_ANNOTATIONS, { "annotations" }, OVERVIEW | SUMMARY,
