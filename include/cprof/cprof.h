@@ -10,6 +10,7 @@
 #include <cprof/coverage.h>
 #include <cprof/elt.h>
 #include <cprof/events.h>
+#include <cprof/fetch.h>
 #include <cprof/format.h>
 #include <cprof/functions.h>
 #include <cprof/heap.h>

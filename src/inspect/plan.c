@@ -17,6 +17,7 @@
 #include "inspect/shapes.h"
 
 #define FETCHES_MAX 64
+#define CHAINS_TOTAL (128u << 10) /* bytes of one event's, what types ask for included */
 #define MEMBERS_MAX 256 /* looked at in one struct */
 
 struct plan {
@@ -292,6 +293,58 @@ int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, s
 	struct plan p = { .signature = signature, .to = to };
 
 	return add_fetch(&p, f);
+}
+
+/* The number of a link of a chain whose pointer is in the fetch `before` (-1: in a
+ * register); -1: it is not there. */
+static int find_link(const struct cp_fetch *fetches, size_t count, struct cp_fetch link, int before)
+{
+	size_t i;
+
+	if (before >= 0)
+		link.from = (uint16_t)(CP_FETCH_BLOCK + before);
+	for (i = 0; i < count; i++)
+		if (fetches[i].from == link.from && fetches[i].at == link.at &&
+		    fetches[i].flags == link.flags && fetches[i].offset == link.offset &&
+		    fetches[i].size == link.size)
+			return (int)i;
+	return -1;
+}
+
+int cp_plan_find(const struct cp_fetch *fetches, size_t fetch_count, const struct cp_fetch *chain,
+		 size_t count)
+{
+	int number = -1;
+	size_t i;
+
+	for (i = 0; i < count && (!i || number >= 0); i++)
+		number = find_link(fetches, fetch_count, chain[i], number);
+	return number;
+}
+
+bool cp_plan_chain(struct cp_fetches *to, const struct cp_fetch *chain, size_t count)
+{
+	uint64_t total = 0;
+	int number = -1, before;
+	size_t i;
+
+	for (i = 0; i < to->list.count; i++)
+		total += to->list.items[i].size;
+	for (i = 0; i < count; i++) {
+		struct cp_fetch link = chain[i];
+
+		before = number;
+		number = find_link(to->list.items, to->list.count, link, before);
+		if (number >= 0)
+			continue;
+		if (before >= 0)
+			link.from = (uint16_t)(CP_FETCH_BLOCK + before);
+		total += link.size;
+		number = (int)to->list.count;
+		if (number >= FETCHES_MAX || total > CHAINS_TOTAL || !cp_vec_push(&to->list, link))
+			return false;
+	}
+	return true;
 }
 
 /* Counting by level keeps the order within each; block numbers follow. */

@@ -14,7 +14,13 @@ bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *im
 		       unsigned *flags);
 /* Adds one fetch; its number, or -1 where there is no room. */
 int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f);
+/* Adds a chain of fetches, each of which begins at the pointer that the one before reads,
+ * unless it is there; false: there is no room for all of it, or no memory. */
+bool cp_plan_chain(struct cp_fetches *to, const struct cp_fetch *chain, size_t count);
 /* Orders the fetches by level. */
 bool cp_plan_finish(struct cp_fetches *fetches);
+/* The number of the fetch that such a chain ends with; -1: it is not there. */
+int cp_plan_find(const struct cp_fetch *fetches, size_t fetch_count, const struct cp_fetch *chain,
+		 size_t count);
 
 #endif

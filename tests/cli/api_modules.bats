@@ -8,7 +8,7 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc} CXX=${CXX:-c++}
 	local name
-	for name in beat covprobe ctxprobe eltprobe flagprobe late lifecycle snapprobe; do
+	for name in beat covprobe ctxprobe eltprobe fetchprobe flagprobe late lifecycle snapprobe; do
 		module "$name" "$name"
 	done
 	module one filters -DNAME=one -DWANTS=1
@@ -16,6 +16,8 @@ setup_file() {
 	module first sampleprobe -DNAME=first
 	module second sampleprobe -DNAME=second
 	$CC -O1 -o "$MODULES/program" "$SOURCES/tests/modules/program.c"
+	$CC -g -O2 -o "$MODULES/fetched" "$SOURCES/tests/modules/fetched.c"
+	strip -g -o "$MODULES/bare" "$MODULES/fetched"
 	$CXX -g -O2 -o "$MODULES/probed" "$SOURCES/tests/modules/probed.cpp" -pthread
 }
 
@@ -144,6 +146,26 @@ probed_through left by int"
 	assert_line "cprof: beat: before none, then some, in the end none"
 	: >stop
 	wait $program || [ $? = 7 ]
+}
+
+# The program overwrites what it passes at once, and says what it was.
+@test "what is copied at a call is what was there, with and without debug information" {
+	local program how
+	for program in fetched bare; do
+		for how in '' typed late; do
+			for way in '' --traps; do
+				probe fetchprobe:$how -- "$MODULES/$program"
+				[ "$how" = late ] || output=$(grep -v ^late <<<"$output")
+				sed '$d;/^typed/d' fetched.out | diff - <(printf '%s\n' "$output") ||
+					complain "$program, $how, $way"
+				[ "$how" ] || grep -q "$([ $way ] && echo by || echo without) stops" fetched.out ||
+					complain "$program, $way: $(tail -1 fetched.out)"
+				[ "$how$program" != typedfetched ] ||
+					assert_equal "$(grep -c '^typed "text[0-9]*"$' fetched.out)" 50
+			done
+		done
+	done
+	no_complaints
 }
 
 @test "what is asked for too late is refused, and changes nothing" {

@@ -517,7 +517,7 @@ installed() {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
 	cd mine || return
-	for name in slow top ends threads big iostacks slowsql; do
+	for name in slow top ends threads big iostacks slowsql connects; do
 		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
 		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
 	done
@@ -570,11 +570,22 @@ c.execute("create table t(a)")
 c.executemany("insert into t values(?)", ((i,) for i in range(1000)))
 c.execute("select count(*) from t x, t y, t z where x.a = 7 and y.a + z.a % 7 = 3").fetchall()
 END
-	# With declared.debug beside it: where it is installed by DESTDIR, it is not found.
-	separately "$CPROF" run --profile=slowsql:ms=20 -- /usr/bin/python3 slow.py
+	separately "$prefix/bin/cprof" run --profile=slowsql:ms=20 -- /usr/bin/python3 slow.py
 	assert_equal "$status" 0
-	assert_equal "$(grep -c ' ms  "select count' <<<"$stderr")" 1
+	assert_equal "$(grep -c ' ms  select count' <<<"$stderr")" 1
 	[[ $stderr != *insert* ]]
+	cat >connects.py <<'END'
+import socket, threading
+for family, to in (socket.AF_INET, ("127.0.0.1", 9)), (socket.AF_INET6, ("::1", 7)), (socket.AF_UNIX, "nowhere"):
+    try:
+        socket.socket(family).connect(to)
+    except OSError:
+        pass
+END
+	separately "$prefix/bin/cprof" run --profile=connects -- /usr/bin/python3 connects.py
+	assert_equal "$(grep -o 'to .*' <<<"$stderr")" "to 127.0.0.1 port 9
+to ::1 port 7
+to nowhere port 0"
 }
 
 @test "the manual page's own example is a module" {

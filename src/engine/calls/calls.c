@@ -18,6 +18,7 @@
 #include "engine/calls/stacks.h"
 #include "engine/calls/told.h"
 #include "engine/probes/arm.h"
+#include "engine/probes/fetches.h"
 #include "engine/probes/hide.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
@@ -184,7 +185,7 @@ static void raise_enter(cprof_session *s, const struct cp_call *call, unsigned f
 		return;
 	engine_calls_set_current(s->calls, call);
 	s->calls->events++;
-	if (flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT)
+	if (flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT || engine_fetches(x.traced))
 		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
 	engine_raise(s, method_enter, call->subject, handle);
 	engine_live_end(s, handle);
@@ -199,7 +200,7 @@ static void raise_leave(cprof_session *s, const struct cp_call *call, unsigned f
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_LEAVE))
 		return;
 	s->calls->events++;
-	if (flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+	if (flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT || engine_fetches(x.traced))
 		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
 	engine_raise(s, method_leave, call->subject, handle);
 	engine_live_end(s, handle);
@@ -409,6 +410,15 @@ static bool was_seen(const cprof_process *p, uint64_t sp, const struct cp_call *
 	       open->caller == call->caller;
 }
 
+/* Does who is told of the leave want what was captured at the entry? */
+static bool keeps_entry(const cprof_session *s, const struct engine_traced *t)
+{
+	if (s->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		return true;
+	return engine_fetches(t) && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE &&
+	       (t->fetching->entry || t->fetching->late);
+}
+
 static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
@@ -452,7 +462,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		   engine_condition_holds(s, hit) != CP_TRUE) {
 		call.flags |= CP_CALL_HIDDEN;
 		c->rejected_condition++;
-	} else if (s->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT) {
+	} else if (keeps_entry(s, t)) {
 		call.data = engine_entry_keep(hit);
 	}
 	if (hit->image)

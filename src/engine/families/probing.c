@@ -55,7 +55,8 @@ static const cprof_function *disarmed(cprof_session *s)
 
 static bool is_enabled(const cprof_session *s)
 {
-	return s->detours && (s->introspection || (s->calls && s->calls->condition));
+	return s->detours &&
+	       (s->introspection || (s->calls && (s->calls->condition || s->calls->fetches.count)));
 }
 
 const struct engine_family engine_probing_family = {

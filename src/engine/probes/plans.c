@@ -16,6 +16,7 @@
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "engine/probes/declared.h"
+#include "engine/probes/fetches.h"
 #include "engine/probes/ifuncs.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/refilter.h"
@@ -192,11 +193,11 @@ static void read_signature(const cprof_process *p, struct engine_traced *t)
 	cp_error_free(err);
 }
 
-static void set_captures(struct engine_calls *c, const struct engine_traced *t)
+static void set_captures_of_types(struct engine_calls *c, const struct engine_traced *t)
 {
 	uint32_t i;
 
-	if (!t->signature || !t->site_count)
+	if (!t->signature)
 		return;
 	for (i = 0; i < t->site_count; i++) {
 		struct engine_site *site = &c->sites.items[t->first_site + i];
@@ -210,6 +211,15 @@ static void set_captures(struct engine_calls *c, const struct engine_traced *t)
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
 		c->sites.items[t->return_site].list =
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
+}
+
+static void set_captures(struct engine_calls *c, struct engine_traced *t)
+{
+	if (!t->site_count)
+		return;
+	engine_fetches_clear(c, t);
+	set_captures_of_types(c, t);
+	engine_fetches_set(c, t);
 }
 
 /* Does a function with a role end in code whose return is not seen for that role? */
@@ -337,6 +347,7 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 	engine_note_library_calls(c, t, number);
 	if (t->site_count)
 		read_signature(image->process, t);
+	engine_fetches_choose(s, image, t);
 	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)
 		engine_ifuncs_untyped(image);
 	set_captures(c, t);

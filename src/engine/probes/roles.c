@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "base/text.h"
+#include "engine/probes/fetches.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
 #include "engine/probes/sites.h"
@@ -90,7 +91,7 @@ bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
 	if (site->kind != ENGINE_SITE_EXIT && site->kind != ENGINE_SITE_RETURN)
 		return false;
 	return (t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature) ||
-	       role_of(s, t)->holds_exit;
+	       engine_fetches_late(t) || role_of(s, t)->holds_exit;
 }
 
 /* Are functions with a role of the family looked for? */

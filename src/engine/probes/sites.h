@@ -22,6 +22,7 @@
 #include "engine/target/family.h"
 #include "inspect/declared.h"
 #include "inspect/inspect.h"
+#include "inspect/signature.h"
 #include "link/sites.h"
 #include "probe/match.h"
 #include "probe/plan.h"
@@ -86,6 +87,19 @@ struct engine_plans {
 /* A flag beside CPROF_CALL_INSTRUMENTATION_*: the function has a role (roles.h). */
 #define ENGINE_TRACED_ROLE 0x80000000u
 
+/* What profilers have copied of calls (cprof/fetch.h). */
+struct engine_fetch {
+	cprof_callspec *spec; /* a reference: of which functions */
+	cprof_fetch what;
+};
+
+/* What of that is a traced function's (fetches.c). */
+struct engine_fetching {
+	struct engine_numbers numbers; /* of engine_calls.fetches */
+	CP_VEC(struct cp_fetches) lists; /* owned; of its sites, with what its signature says */
+	bool entry, leave, late; /* there are such as are read then */
+};
+
 /* A function that filters chose, or that has a role. */
 struct engine_traced {
 	cprof_assembly *assembly;
@@ -102,6 +116,7 @@ struct engine_traced {
 	bool disarmed; /* it was called too often */
 	bool loops; /* see struct cp_probe_plan */
 	struct cp_signature *signature; /* owned; NULL: no values asked for */
+	struct engine_fetching *fetching; /* owned; NULL: nothing */
 	bool type_anew; /* `signature` knows nothing, and types of another name may */
 	const char *called; /* the name of an ifunc by which it is asked for; NULL: none */
 	struct cp_detour_plan *windows; /* owned; of its detours; NULL: none were planned */
@@ -205,6 +220,7 @@ struct engine_detour_cost {
 struct engine_calls {
 	/* settings */
 	CP_VEC(struct engine_trace) traces;
+	CP_VEC(struct engine_fetch) fetches; /* what profilers have copied, by number */
 	unsigned retraced; /* how often those changed: what they said is asked anew */
 	bool filters; /* some profiler has a filter of its own */
 	bool begins_late; /* the session ran without breakpoints until now */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/probes/fetches.h"
 #include "engine/probes/rings.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
@@ -49,14 +50,18 @@ void engine_calls_free(cprof_session *s)
 		engine_rings_forget(s->processes.items[i]);
 	for (i = 0; i < c->traces.count; i++)
 		cprof_callspec_free(c->traces.items[i].spec);
+	for (i = 0; i < c->fetches.count; i++)
+		cprof_callspec_free(c->fetches.items[i].spec);
 	for (i = 0; i < c->traced.count; i++) {
 		cp_signature_destroy(c->traced.items[i]->signature);
+		engine_fetches_drop(c->traced.items[i]);
 		engine_windows_drop(c->traced.items[i]);
 		free(c->traced.items[i]);
 	}
 	cp_declared_destroy(c->declared);
 	free(c->callers);
 	cp_vec_free(&c->traces);
+	cp_vec_free(&c->fetches);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
 	cp_vec_free(&c->chain);

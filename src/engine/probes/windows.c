@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/probes/fetches.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/values.h"
@@ -101,7 +102,8 @@ static enum engine_slow why_asked(const cprof_session *s, const struct engine_tr
 	if (t->by_return || t->entry_count != 1 || !t->site_count ||
 	    (t->why != CP_PROBE_FULL && t->why != CP_PROBE_NO_EXIT))
 		return ENGINE_SLOW_SITES;
-	if (t->flags & NEEDS_STOP || (c->cpu_time && engine_traced_by_others(t)))
+	if (t->flags & NEEDS_STOP || engine_fetches_late(t) ||
+	    (c->cpu_time && engine_traced_by_others(t)))
 		return ENGINE_SLOW_STOP;
 	if (condition_of(c, t) && (!t->signature || tests_of(c, t, tests) < 0))
 		return ENGINE_SLOW_CONDITION;
@@ -168,6 +170,7 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 {
 	const struct engine_calls *c = s->calls;
 	bool memory = tests_memory(c, t);
+	uint64_t fetched;
 	uint32_t i;
 
 	for (i = 0; i < t->site_count; i++) {
@@ -187,6 +190,9 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 		site->uses.general &= ~(UINT64_C(1) << cp_arch_host()->sp); /* it always has that */
 		if (t->family)
 			set_uses_of_role(s, t, site);
+		fetched = engine_fetches_registers(c, t, site);
+		site->valued |= fetched != 0;
+		site->uses.general |= fetched & ~(UINT64_C(1) << cp_arch_host()->sp);
 	}
 }
 
