@@ -176,6 +176,7 @@ static void test_next(void)
 		kill(p.board->tracer, SIGKILL);
 		kill(controller, SIGKILL);
 		waitpid(controller, NULL, 0);
+		pilot_await_untraced(&p);
 	}
 	CHECK(runs_on(&p, 50));
 	pilot_trace(&p, CP_TRACE_FOLLOW);

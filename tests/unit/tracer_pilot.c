@@ -94,7 +94,8 @@ void pilot_trace(struct pilot *p, uint32_t flags)
 		err = cp_tracer_spawn(&p->link, &p->tracer);
 	must(!err, "start the tracer");
 	p->board->tracer = p->tracer;
-	must(!pilot_request(p, rq, NULL), "attach");
+	errno = pilot_request(p, rq, NULL);
+	must(!errno, "attach");
 }
 
 /* A place below the program that may be free. */
@@ -425,19 +426,32 @@ bool pilot_is_stopped(const struct pilot *p)
 	return state == 't';
 }
 
-bool pilot_catches_trap(const struct pilot *p)
+/* What the program's status says under a name; `base` of the number. */
+static unsigned long long status_of(const struct pilot *p, const char *name, int base)
 {
-	unsigned long long caught = 0;
+	unsigned long long value = 0;
 	char path[64], line[256];
 	FILE *status;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->program);
 	status = fopen(path, "re");
 	while (status && fgets(line, sizeof(line), status))
-		sscanf(line, "SigCgt: %llx", &caught);
+		if (!strncmp(line, name, strlen(name)))
+			value = strtoull(line + strlen(name), NULL, base);
 	if (status)
 		fclose(status);
-	return caught & 1ull << (SIGTRAP - 1);
+	return value;
+}
+
+bool pilot_catches_trap(const struct pilot *p)
+{
+	return status_of(p, "SigCgt:", 16) & 1ull << (SIGTRAP - 1);
+}
+
+void pilot_await_untraced(const struct pilot *p)
+{
+	while (status_of(p, "TracerPid:", 10))
+		nap();
 }
 
 int pilot_end(struct pilot *p)

@@ -77,6 +77,8 @@ bool pilot_text_is_clean(struct pilot *p);
 bool pilot_is_stopped(const struct pilot *p);
 /* Has the program a handler for SIGTRAP? */
 bool pilot_catches_trap(const struct pilot *p);
+/* Waits until nobody traces the program: who was killed may be dying still. */
+void pilot_await_untraced(const struct pilot *p);
 /* Lets the program end: its status. */
 int pilot_end(struct pilot *p);
 

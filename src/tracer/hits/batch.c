@@ -21,6 +21,7 @@
 #include "tracer/calls/guard.h"
 #include "tracer/calls/inject.h"
 #include "tracer/known/lookup.h"
+#include "tracer/known/proc.h"
 #include "tracer/memory/area.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/patch.h"
@@ -632,7 +633,7 @@ void batch_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 	}
 	space = p->space;
 	kept = space_keep(space);
-	ret->errnum = take_batch(tr, space, rq, &ret->threads);
+	ret->errnum = proc_why(rq->pid, take_batch(tr, space, rq, &ret->threads));
 	tr->more = !ret->errnum && rq->flags & CP_ARM_MORE;
 	if (!tr->more)
 		forget_entered(space);

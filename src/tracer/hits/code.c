@@ -21,6 +21,7 @@
 #include "tracer/calls/inject.h"
 #include "tracer/hits/mapping.h"
 #include "tracer/known/lookup.h"
+#include "tracer/known/proc.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/rings.h"
 
@@ -236,7 +237,7 @@ void code_rings(struct tracer *tr, const struct cp_request *rq, struct cp_answer
 	space = p->space;
 	kept = space_keep(space);
 	if (!space->rings)
-		ret->errnum = make_rings(tr, space, rq, ret);
+		ret->errnum = proc_why(rq->pid, make_rings(tr, space, rq, ret));
 	if (!ret->errnum) {
 		*fd_ret = fcntl(space->rings->fd, F_DUPFD_CLOEXEC, 0);
 		ret->errnum = *fd_ret < 0 ? errno : 0;
@@ -400,7 +401,7 @@ void code_place(struct tracer *tr, const struct cp_request *rq, struct cp_answer
 	kept = space_keep(space);
 	ret->errnum = tr->trace_flags & CP_TRACE_PROBES && open_code(tr, rq, &code) ? 0 : EINVAL;
 	if (!ret->errnum)
-		ret->errnum = place(tr, space, &code);
+		ret->errnum = proc_why(rq->pid, place(tr, space, &code));
 	if (tr->trace_flags & CP_TRACE_PROBES)
 		free_code(&code);
 	space_let_go(space, kept);

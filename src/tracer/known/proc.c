@@ -11,6 +11,8 @@
 #include "tracer/known/proc.h"
 
 #include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/kcmp.h>
@@ -162,6 +164,35 @@ bool proc_has_ended(pid_t tid)
 
 	at = read_status(tid, buf, sizeof(buf)) ? strstr(buf, key) : NULL;
 	return !at || strchr("ZX", at[strlen(key)]);
+}
+
+/* Will the thread run none of its program's code any more? */
+static bool is_ending(pid_t tid)
+{
+	static const unsigned exiting = 4; /* the kernel's PF_EXITING */
+	char flags[16];
+
+	return !cp_file_stat_field(tid, 9, flags, sizeof(flags)) ||
+	       strtoul(flags, NULL, 10) & exiting || proc_is_pending(tid, SIGKILL) ||
+	       proc_has_ended(tid);
+}
+
+int proc_why(pid_t pid, int errnum)
+{
+	char path[64];
+	const struct dirent *e;
+	bool lives = false;
+	DIR *dir;
+
+	if (!errnum)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && !lives && (e = readdir(dir)))
+		lives = *e->d_name != '.' && !is_ending((pid_t)atoi(e->d_name));
+	if (dir)
+		closedir(dir);
+	return lives ? errnum : ESRCH;
 }
 
 pid_t proc_tracer_of(pid_t tid)

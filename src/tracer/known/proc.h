@@ -52,6 +52,9 @@ uint64_t proc_blocked(pid_t tid);
 uint64_t proc_caught(pid_t tid);
 /* Exited, and at most to be reaped: no stop of it comes any more. */
 bool proc_has_ended(pid_t tid);
+/* The errno for what failed in a process: ESRCH where it is because the process is killed,
+ * exits, or has ended; else `errnum`. */
+int proc_why(pid_t pid, int errnum);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
 /* How many tasks of the whole machine run or wait for a CPU, we too. */

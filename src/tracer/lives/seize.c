@@ -194,6 +194,15 @@ static int seize_all(struct tracer *tr, pid_t pid)
 	return error;
 }
 
+/* Is nobody there who traces the process, and stays? A profiler that was killed may have it
+ * until it is dead. */
+static bool nobody_stays(pid_t pid)
+{
+	pid_t tracer = proc_tracer_of(pid);
+
+	return !tracer || proc_why(tracer, EPERM) == ESRCH;
+}
+
 void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	const struct timespec nap = cp_timespec(EXEC_NAP_NS);
@@ -204,7 +213,7 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 	/* While a thread that is not the leader executes a program, the leader
 	 * is a zombie, which refuses; then the thread takes its place. */
 	while ((error = seize_all(tr, rq->pid)) == EPERM && !process_find(tr, rq->pid) &&
-	       !proc_tracer_of(rq->pid) && --tries)
+	       nobody_stays(rq->pid) && --tries)
 		nanosleep(&nap, NULL);
 	p = process_find(tr, rq->pid);
 	ret->threads = p ? (uint32_t)p->threads.count : 0;
