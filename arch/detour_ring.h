@@ -102,7 +102,9 @@ static inline uint32_t cp_detour_slot(uint64_t sp)
 
 /* Who is called from where nobody is known to call from stops (detour.h). In the ring at
  * `zero`, whose buffer holds no records to speak of, is a byte for each hash of a return
- * address, or of that plus where it is: not 0, it is known. */
+ * address, or of that plus where it is: the mark of the one that is known, CP_DETOUR_ANY
+ * where there are several; 0: none. */
+#define CP_DETOUR_ANY 0xff
 static inline uint64_t cp_detour_callers_offset(unsigned log)
 {
 	return CP_DETOUR_BUFFER + (UINT64_C(1) << (log - 1));
@@ -111,6 +113,14 @@ static inline uint64_t cp_detour_callers_offset(unsigned log)
 static inline uint32_t cp_detour_caller(uint64_t return_address, uint64_t sp, unsigned log)
 {
 	return (uint32_t)(return_address + sp) * CP_DETOUR_HASH >> (33 - log);
+}
+
+/* Bits of the hash that don't say where it is; never 0. */
+#define CP_DETOUR_MARK_SHIFT 5
+static inline uint8_t cp_detour_caller_mark(uint64_t return_address, uint64_t sp)
+{
+	return (uint8_t)((uint32_t)(return_address + sp) * CP_DETOUR_HASH >> CP_DETOUR_MARK_SHIFT |
+			 1);
 }
 
 /* A sample of blocks, one about every so many bytes: there as well are, for each hash of an

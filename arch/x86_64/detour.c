@@ -192,17 +192,27 @@ static bool is_jcc(const struct cp_x86_insn *insn)
 				       : insn->map == CP_X86_0F && insn->opcode >> 4 == 8;
 }
 
-/* Is the hash of ecx known? By the flag of equality it is not. */
+/* An instruction with the place that rcx says of the table of callers. */
+static void put_at_caller(struct maker *m, const char *opcode, size_t size)
+{
+	uint32_t callers = head_at(m, cp_detour_callers_offset(m->rings->log));
+
+	cp_x86_put(m->e, (const uint8_t *)opcode, size);
+	cp_x86_put(m->e, (const uint8_t *)&callers, sizeof(callers));
+}
+
+/* Is ecx known, by the flag of equality? rcx becomes its place, rdx its mark. */
 static void put_look(struct maker *m)
 {
 	uint8_t shift[] = { 0xc1, 0xe9, (uint8_t)(33 - m->rings->log) };
-	uint8_t compare[7] = { 0x80, 0xb9 }; /* cmpb $0,callers(%rcx) */
-	uint32_t callers = head_at(m, cp_detour_callers_offset(m->rings->log));
+	uint8_t mark[] = { 0xc1, 0xea, CP_DETOUR_MARK_SHIFT };
 
-	memcpy(compare + 2, &callers, sizeof(callers));
 	PUT32(m->e, "\x69\xc9", CP_DETOUR_HASH); /* imul $...,%ecx,%ecx */
+	PUT(m->e, "\x89\xca"); /* mov %ecx,%edx */
 	cp_x86_put(m->e, shift, sizeof(shift)); /* shr $...,%ecx */
-	cp_x86_put(m->e, compare, sizeof(compare));
+	cp_x86_put(m->e, mark, sizeof(mark)); /* shr $...,%edx */
+	PUT(m->e, "\x80\xca\x01"); /* or $1,%dl */
+	put_at_caller(m, "\x38\x91", 2); /* cmp %dl,callers(%rcx) */
 }
 
 /* Is it known of where the call comes from? */
@@ -210,20 +220,36 @@ static void put_caller(struct maker *m, unsigned r)
 {
 	FRAME(m->e, "\x8b\x8c\x24", 0); /* mov ...(%rsp),%ecx */
 	put_look(m);
-	m->out[r].unknown = cp_x86_put_forward(m->e, "\x0f\x84", 2); /* je */
+	m->out[r].unknown = cp_x86_put_forward(m->e, "\x0f\x85", 2); /* jne */
 	m->out[r].known = m->e->size;
 }
 
-/* If not, is it of that place on the stack? */
+static void put_known(struct maker *m, unsigned r)
+{
+	cp_x86_put_to(m->e, "\x0f\x84", 2, m->e->at + m->out[r].known); /* je */
+}
+
+static void put_any(struct maker *m, unsigned r)
+{
+	static const uint8_t any = CP_DETOUR_ANY;
+
+	put_at_caller(m, "\x80\xb9", 2); /* cmpb $any,callers(%rcx) */
+	cp_x86_put(m->e, &any, 1);
+	put_known(m, r);
+}
+
+/* If not, are several? Or is it of that place on the stack? */
 static void put_unknown(struct maker *m, unsigned r)
 {
 	struct cp_x86_emit *e = m->e;
 
 	cp_x86_land(e, m->out[r].unknown);
+	put_any(m, r);
 	FRAME(e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
 	FRAME(e, "\x03\x8c\x24", 0); /* add ...(%rsp),%ecx */
 	put_look(m);
-	cp_x86_put_to(e, "\x0f\x85", 2, e->at + m->out[r].known); /* jne */
+	put_known(m, r);
+	put_any(m, r);
 	cp_x86_put_to(e, "\xe8", 1, m->rings->slow + CP_X86_OUTSIDE_AT); /* call */
 }
 

@@ -49,6 +49,8 @@ static bool on_record(const ucontext_t *context)
 	return false;
 }
 
+static uint8_t other_mark; /* 0: a caller's own; else that which its place gets instead */
+
 /* Called from where nobody was known to call from; is from now on. */
 static bool on_elsewhere(const ucontext_t *context)
 {
@@ -66,7 +68,10 @@ static bool on_elsewhere(const ucontext_t *context)
 	CHECK(ground_leave(&tracer.regs, &flags, left) == entry_number);
 	CHECK_U64(tracer.regs.r[16], (uintptr_t)detour_called);
 	sp = tracer.regs.r[7];
-	callers[cp_detour_caller(*(const uint64_t *)sp, sp, GROUND_LOG)] = 1;
+	callers[cp_detour_caller(*(const uint64_t *)sp, sp, GROUND_LOG)] =
+		other_mark == CP_DETOUR_ANY
+			? CP_DETOUR_ANY
+			: cp_detour_caller_mark(*(const uint64_t *)sp, sp) ^ other_mark;
 	tracer.elsewhere++;
 	return true;
 }
@@ -220,6 +225,14 @@ static void test_stops(void)
 	unpatch();
 }
 
+static __attribute__((noinline)) uint64_t from_one_place(uint64_t n)
+{
+	uint64_t result = detour_called(n, 7);
+
+	__asm__ volatile("" : "+r"(result)); /* no tail call */
+	return result;
+}
+
 /* The first call from a place stops, and is no record. */
 static void test_callers(void)
 {
@@ -244,6 +257,16 @@ static void test_callers(void)
 	CHECK(detour_called(9, 7) == detour_plain(9, 7));
 	CHECK_U64(tracer.elsewhere, 2);
 	CHECK_U64(sites(&reader), 2);
+	/* Another one's place is not this one's; that of several is. */
+	other_mark = 0x40;
+	for (i = 0; i < 5; i++) {
+		if (i == 2)
+			other_mark = CP_DETOUR_ANY;
+		CHECK(from_one_place(i) == detour_plain(i, 7));
+	}
+	other_mark = 0;
+	CHECK_U64(tracer.elsewhere, 5);
+	CHECK_U64(sites(&reader), 2221212);
 	cp_records_close(&reader);
 	unpatch();
 	by_known = false;

@@ -102,6 +102,29 @@ static void set_to_mapping(cprof_thread *t, const struct cp_mapping *maps, size_
 	}
 }
 
+/* Where the kernel put the program's arguments; 0: not known. */
+static uint64_t start_of_program(const cprof_process *p)
+{
+	char word[24];
+
+	return cp_file_stat_field(engine_living_task(p), START_STACK, word, sizeof(word))
+		       ? strtoull(word, NULL, 10)
+		       : 0;
+}
+
+/* On the stack of the program's first thread, chains of callers lead to its arguments. The
+ * kernel tells where they are as long as the program lives. */
+static void find_start(cprof_thread *t)
+{
+	uint64_t start;
+
+	if (t->root_sp || !t->stack_end || t->stack_end == UINT64_MAX)
+		return;
+	start = start_of_program(t->process);
+	if (start >= t->stack_low && start < t->stack_end)
+		t->root_sp = start - START_ROOM;
+}
+
 /* Finds the thread's own stack: the kernel names that of the first thread; the
  * mapping of another one's is its room. */
 static void find_stack(cprof_thread *t, uint64_t sp)
@@ -128,6 +151,7 @@ static void find_stack(cprof_thread *t, uint64_t sp)
 		set_to_mapping(t, maps, count, 0);
 	}
 	cp_mappings_free(maps, count);
+	find_start(t); /* now: calls may be read when the program is gone */
 }
 
 /* ---- births ---- */
@@ -284,28 +308,14 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 	return end;
 }
 
-/* Where the kernel put the program's arguments; 0: not known. */
-static uint64_t start_of_program(const cprof_process *p)
-{
-	char word[24];
-
-	return cp_file_stat_field(engine_living_task(p), START_STACK, word, sizeof(word))
-		       ? strtoull(word, NULL, 10)
-		       : 0;
-}
-
 /* Finds where chains of callers on the thread's own stack lead to. */
 static void find_root(cprof_thread *t)
 {
-	uint64_t start;
-
 	if (t->root_sp || t->root_asked)
 		return;
 	t->root_asked = true;
-	start = t->stack_end == UINT64_MAX ? 0 : start_of_program(t->process);
-	if (start >= t->stack_low && start < t->stack_end)
-		t->root_sp = start - START_ROOM;
-	else if (t->born_sp)
+	find_start(t);
+	if (!t->root_sp && t->born_sp)
 		t->root_sp = t->born_sp - BORN_ROOM;
 }
 

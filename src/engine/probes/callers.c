@@ -18,9 +18,10 @@
 static void add_place(const struct engine_rings *rings, uint64_t from, uint64_t sp)
 {
 	uint8_t *callers = rings->memory + cp_detour_callers_offset(rings->code.log);
+	uint8_t *at = &callers[cp_detour_caller(from, sp, rings->code.log)];
+	uint8_t mark = cp_detour_caller_mark(from, sp);
 
-	__atomic_store_n(&callers[cp_detour_caller(from, sp, rings->code.log)], 1,
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(at, !*at || *at == mark ? mark : CP_DETOUR_ANY, __ATOMIC_RELAXED);
 }
 
 #define BLIND 64u /* looks at stacks of a process that told nothing */
