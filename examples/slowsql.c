@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static cprof_profiler_handle slow;
-static cprof_callspec *step;
+static cprof_callspec *step, *prepare;
 static int statement, text, made; /* what is copied at the calls */
 static double least; /* ms */
 static struct { uint64_t at; char sql[250]; } all[4096], *s;
@@ -28,7 +28,7 @@ static void left(cprof_profiler *p, const cprof_function *f, cprof_call_context 
 
 CPROF_PROFILER_INIT(slowsql)
 {
-	cprof_callspec *prepare = cprof_callspec_parse("sqlite3_prepare_v2", NULL);
+	prepare = cprof_callspec_parse("sqlite3_prepare_v2,sqlite3_prepare_v3", NULL);
 	sscanf(cprof_profiler_desc_args(desc), "ms=%lf", &least);
 	cprof_profiler_set_method_leave_callback(slow = cprof_profiler_create(NULL), left);
 	cprof_profiler_trace(slow, step = cprof_callspec_parse("sqlite3_step", NULL), CPROF_CALL_INSTRUMENTATION_LEAVE);
