@@ -9,6 +9,7 @@
  * and answers have bounds, and what is in them is text to be escaped.
  *
  *     place.c     where sockets are, and whose they are
+ *     port.c      a port instead, and whose its connections are
  *     server.c    the session's end: never waits for anybody
  *     client.c    the other one
  */

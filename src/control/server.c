@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "control/control.h"
 #include "control/place.h"
+#include "control/port.h"
 
 #define PEERS 16
 #define ACCEPTS 32 /* at once */
@@ -40,7 +41,8 @@ struct peer {
 };
 
 struct cp_control_server {
-	int place, listener, events, clock;
+	int place, listener, events, clock; /* place: -1: it is a port; */
+	const char *only; /* the command that is taken there; static */
 	char *name, *path; /* owned: in the directory; with it */
 	struct peer peers[PEERS];
 };
@@ -131,7 +133,8 @@ static const char *argument_of(char *line)
 }
 
 /* Serves the first line of what the peer said; false: there is no whole one. */
-static bool serve_line(struct peer *p, cp_control_fn fn, void *ctx)
+static bool serve_line(const struct cp_control_server *s, struct peer *p, cp_control_fn fn,
+		       void *ctx)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	char *end = memchr(p->line, '\n', p->size);
@@ -150,6 +153,10 @@ static bool serve_line(struct peer *p, cp_control_fn fn, void *ctx)
 	if (size > 1 && end[-1] == '\r')
 		end[-1] = 0;
 	argument = argument_of(p->line);
+	if (s->only && (strcmp(p->line, s->only) != 0 || *argument)) {
+		refuse(p, "this port takes no such command");
+		return true;
+	}
 	how = fn(ctx, p->line, argument, &text);
 	p->at_the_end = how == CP_CONTROL_AT_THE_END;
 	p->later = how == CP_CONTROL_LATER;
@@ -194,7 +201,7 @@ static void serve_peer(struct cp_control_server *s, struct peer *p, uint32_t eve
 	if (!p->out.size && events & (EPOLLIN | EPOLLHUP) && !has_line(p))
 		stays = hear(p);
 	if (stays && !p->out.size)
-		serve_line(p, fn, ctx);
+		serve_line(s, p, fn, ctx);
 	if (!stays || !send_answers(s, p))
 		let_go(p);
 }
@@ -217,9 +224,9 @@ static struct peer *make_place(struct cp_control_server *s)
 	return silent;
 }
 
-static bool may_steer(int fd)
+static bool may_steer(const struct cp_control_server *s, int fd)
 {
-	uid_t who = cp_control_peer(fd);
+	uid_t who = s->only ? cp_control_port_peer(fd) : cp_control_peer(fd);
 
 	return who == geteuid() || who == 0;
 }
@@ -238,7 +245,7 @@ static bool take_peer(struct cp_control_server *s, cp_control_fn fn, void *ctx)
 		return true;
 	}
 	*p = (struct peer){ .fd = fd, .heard_ns = cp_now() };
-	if (!may_steer(fd))
+	if (!may_steer(s, fd))
 		refuse(p, "the session is another user's");
 	serve_peer(s, p, EPOLLIN, fn, ctx); /* it has mostly said what it wants */
 	return true;
@@ -310,6 +317,17 @@ void cp_control_serve(struct cp_control_server *s, cp_control_fn fn, cp_control_
 
 /* ---- the server ---- */
 
+static CP_ERROR watch_all(struct cp_control_server *s)
+{
+	s->events = epoll_create1(EPOLL_CLOEXEC);
+	s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->events < 0 || s->clock < 0 ||
+	    watch(s, EPOLL_CTL_ADD, s->listener, EPOLLIN, LISTENER) ||
+	    watch(s, EPOLL_CTL_ADD, s->clock, EPOLLIN, CLOCK))
+		return cp_error_new(CP_ERR_IO, errno, "waiting for commands");
+	return NULL;
+}
+
 static CP_ERROR listen_for(struct cp_control_server *s, pid_t target)
 {
 	CP_FREE char *place = NULL;
@@ -319,16 +337,18 @@ static CP_ERROR listen_for(struct cp_control_server *s, pid_t target)
 	CP_TRY(cp_control_bind(s->place, target, &s->listener, &s->name));
 	if (asprintf(&s->path, "%s/%s", place, s->name) < 0)
 		return s->path = NULL, cp_error_nomem();
-	s->events = epoll_create1(EPOLL_CLOEXEC);
-	s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->events < 0 || s->clock < 0 ||
-	    watch(s, EPOLL_CTL_ADD, s->listener, EPOLLIN, LISTENER) ||
-	    watch(s, EPOLL_CTL_ADD, s->clock, EPOLLIN, CLOCK))
-		return cp_error_new(CP_ERR_IO, errno, "waiting for commands at '%s'", s->path);
-	return NULL;
+	return watch_all(s);
 }
 
-CP_ERROR cp_control_create(pid_t target, struct cp_control_server **ret)
+static CP_ERROR listen_at(struct cp_control_server *s, uint16_t port)
+{
+	CP_TRY(cp_control_listen_at(port, &s->listener));
+	return watch_all(s);
+}
+
+/* For a target by the socket of its session, or for a command at a port. */
+static CP_ERROR create(pid_t target, uint16_t port, const char *command,
+		       struct cp_control_server **ret)
 {
 	struct cp_control_server *s = calloc(1, sizeof(*s));
 	struct cp_error *err;
@@ -336,16 +356,27 @@ CP_ERROR cp_control_create(pid_t target, struct cp_control_server **ret)
 
 	if (!s)
 		return cp_error_nomem();
+	s->only = command;
 	s->place = s->listener = s->events = s->clock = -1;
 	for (i = 0; i < PEERS; i++)
 		s->peers[i].fd = -1;
-	err = listen_for(s, target);
+	err = command ? listen_at(s, port) : listen_for(s, target);
 	if (err) {
 		cp_control_destroy(s, "", true);
 		return err;
 	}
 	*ret = s;
 	return NULL;
+}
+
+CP_ERROR cp_control_create(pid_t target, struct cp_control_server **ret)
+{
+	return create(target, 0, NULL, ret);
+}
+
+CP_ERROR cp_control_create_at(uint16_t port, const char *command, struct cp_control_server **ret)
+{
+	return create(0, port, command, ret);
 }
 
 const char *cp_control_path(const struct cp_control_server *s)

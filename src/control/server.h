@@ -7,6 +7,7 @@
 #ifndef CP_CONTROL_SERVER_H
 #define CP_CONTROL_SERVER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -31,7 +32,10 @@ typedef enum cp_control_answer (*cp_control_fn)(void *ctx, const char *command,
 
 /* Listens for who steers the session about process `target`. */
 CP_ERROR cp_control_create(pid_t target, struct cp_control_server **ret);
-/* The socket's path; borrowed. */
+/* Listens at a port of the loopback device, and takes one command alone (static): another one
+ * ends the connection, so that nobody's browser says it further down in a request. */
+CP_ERROR cp_control_create_at(uint16_t port, const char *command, struct cp_control_server **ret);
+/* The socket's path; borrowed; NULL: it is a port. */
 const char *cp_control_path(const struct cp_control_server *server);
 /* A descriptor that is readable when cp_control_serve() has something to do. */
 int cp_control_fd(const struct cp_control_server *server);

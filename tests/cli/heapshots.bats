@@ -229,6 +229,59 @@ END
 	assert_equal "$(jq -c '[.heapshots[].live.bytes] | map(. - . % 1000)' report.json)" '[1000,2000,3000,4000,5000]'
 }
 
+# port_free: a number that nobody listens at now.
+port_free() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# say PORT LINES: what the port answers, up to its end.
+say() {
+	python3 -c '
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+s.sendall(sys.argv[2].encode().decode("unicode_escape").encode())
+s.settimeout(60)
+f = s.makefile("rb")
+head = f.readline().split()
+print(head[0].decode(), f.read(int(head[1])).decode())
+if head[0] == b"no":
+    try: print("the end" if f.read() == b"" else "more")
+    except ConnectionResetError: print("the end")' "$@"
+}
+
+@test "log:port= takes heapshot, from its user, and nothing else" {
+	stepper
+	port=$(port_free)
+	: >said
+	under_run --profile="log:heapshot=ondemand,port=$port"
+	step 'keep 0 3 40'
+	run -0 say "$port" 'heapshot\n'
+	assert_output 'ok heapshot 1: cprof report --heapshot=1'
+	tail -n 1 said >want.1
+	step 'keep 0 1 1'
+	# As a browser would: no line further down counts.
+	run -0 say "$port" 'POST / HTTP/1.1\r\n\r\nheapshot\n'
+	assert_output $'no this port takes no such command\nthe end'
+	for wrong in stop status 'heapshot 1' 'mark x'; do
+		run -0 say "$port" "$wrong\\n"
+		assert_output $'no this port takes no such command\nthe end'
+	done
+	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+		run -0 setpriv --reuid=nobody --clear-groups "$(command -v bash)" -c "$(declare -f say); say $port 'heapshot\n'"
+		assert_output $'no the session is another user\'s\nthe end'
+	fi
+	# In use, it is no port for another session.
+	run -125 "$CPROF" run --profile="log:port=$port" -- echo ran
+	assert_line --partial "listening at port $port of 127.0.0.1: Address already in use"
+	refute_line ran
+	# Nowhere else: of this machine's other addresses none answers.
+	[ "$(awk -v port="$(printf %04X "$port")" '$2 ~ ":" port "$" && $4 == "0A" { print $2 }' /proc/net/tcp /proc/net/tcp6)" = \
+		"0100007F:$(printf %04X "$port")" ]
+	ends
+	assert_equal "$(live 1)" "$(cat want.1)"
+	run -1 "$CPROF" report --heapshot=2
+}
+
 @test "what can't be is refused, and says why" {
 	stepper
 	: >said

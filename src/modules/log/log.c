@@ -28,6 +28,7 @@
 #include "modules/log/mono.h"
 #include "modules/log/numbers.h"
 #include "modules/log/output.h"
+#include "modules/log/port.h"
 #include "modules/log/rotate.h"
 #include "modules/log/writing.h"
 #include "modules/modules.h"
@@ -94,6 +95,7 @@ static void on_shutdown(cprof_profiler *log)
 {
 	struct cp_error *err = NULL;
 
+	cp_recorder_port_close(log);
 	if (!cprof_session_exec_errno(cprof_session_current()))
 		cp_recorder_begin(log, cp_now()); /* it ended before anything happened */
 	if (!log->writer)
@@ -112,6 +114,7 @@ static void cleanup(cprof_profiler *log)
 	cp_recorder_rotate_wait(log);
 	cp_record_writer_destroy(log->writer, NULL);
 	cp_close_fd(&log->fd);
+	cp_recorder_port_close(log);
 	cp_output_wait(&log->pipe);
 	cp_recorder_parts_deinit(log);
 	cp_buf_free(&log->help);

@@ -5,6 +5,7 @@
  *   log:maxframes=N                innermost frames of a stack
  *   log:nodefaults                 no samples unless asked for; before them
  *   log:EVENT, noEVENT             kinds of events
+ *   log:port=N                     a port of 127.0.0.1 at which "heapshot" is said
  *   log:verbose                    what happens, on standard error (verbose.c)
  *
  * Here an option either does what it says or is refused: a recording without
@@ -16,6 +17,7 @@
 
 #include "base/text.h"
 #include "base/types.h"
+#include "modules/log/port.h"
 #include "modules/log/verbose.h"
 
 static bool refuse(cprof_profiler *log, const char *key, const char *why)
@@ -97,6 +99,20 @@ static bool take_word(cprof_profiler *log, const char *key, bool *known_ret)
 	return take_event(log, key, known_ret);
 }
 
+static bool take_port(cprof_profiler *log, const char *value)
+{
+	struct cp_error *err;
+	uint32_t port;
+
+	if (!cp_recorder_number(value, &port) || !port || port > UINT16_MAX || log->server)
+		return false;
+	err = cp_recorder_port_open(log, (uint16_t)port);
+	if (err)
+		refuse(log, "port", err->what);
+	cp_error_free(err);
+	return log->server != NULL;
+}
+
 bool cp_recorder_mono_option(cprof_profiler *log, const char *key, const char *value,
 			     bool *known_ret)
 {
@@ -106,7 +122,7 @@ bool cp_recorder_mono_option(cprof_profiler *log, const char *key, const char *v
 	if (!strcmp(key, "maxframes"))
 		return cp_recorder_number(value, &log->max_frames);
 	if (!strcmp(key, "port"))
-		return refuse(log, key, "this version listens to nobody");
+		return take_port(log, value);
 	*known_ret = false;
 	return false;
 }
@@ -119,5 +135,6 @@ const char cp_recorder_mono_help[] =
 	"                     heap; class, gc, gcroot, gchandle, finalization, counter, legacy: "
 	"never\n"
 	"                     in this version, and refused\n"
+	"  port=N             a port of 127.0.0.1 at which the line 'heapshot' is taken\n"
 	"  verbose            says on standard error what is loaded and started\n"
 	"  help               this";

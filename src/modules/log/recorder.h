@@ -111,6 +111,7 @@ struct cprof_profiler {
 	bool plain; /* `output` is the name of a file, and nothing else */
 	char *path; /* owned; of the recording; NULL: it is no file, or not open yet */
 	int fd; /* of the recording, until the writer has it */
+	struct cp_control_server *server; /* port.c; NULL: none */
 	struct cp_output_pipe pipe; /* who reads it */
 	struct cp_record_writer *writer;
 	bool failed, opened;
