@@ -124,16 +124,22 @@ static void function_class(const struct cp_flame *f, uint32_t function, struct c
 	cp_buf_printf(out, "f%us%u", f->families[fn->image], (unsigned)(hash % CP_FLAME_SHADES));
 }
 
+void cp_flame_label_class(const struct cp_flame *f, uint32_t function, struct cp_buf *out)
+{
+	if (function < f->p->functions.count)
+		function_class(f, function, out);
+	else
+		cp_buf_printf(out, "f%us2", CP_FLAME_OTHER);
+}
+
 void cp_flame_class(const struct cp_flame *f, uint32_t node, struct cp_buf *out)
 {
 	const struct cp_node *n = &f->tree.nodes.items[node];
 
 	if (f->old)
 		cp_buf_printf(out, "d%d", heat(f, node));
-	else if (n->kind == CP_NODE_FUNCTION)
-		function_class(f, n->ref, out);
 	else
-		cp_buf_printf(out, "f%us2", CP_FLAME_OTHER);
+		cp_flame_label_class(f, n->kind == CP_NODE_FUNCTION ? n->ref : UINT32_MAX, out);
 }
 
 static void write_mode(struct cp_buf *out, bool dark)
@@ -451,10 +457,7 @@ static void write_name(struct flame_writer *w, uint32_t node)
 	cp_json_i64(&w->j, NULL, fn ? (int64_t)fn->image : -1);
 	cp_json_str(&w->j, NULL, fn && fn->file ? fn->file : "");
 	cp_json_u64(&w->j, NULL, fn ? fn->decl_line : 0);
-	if (fn)
-		function_class(w->f, n->ref, &class);
-	else
-		cp_buf_printf(&class, "f%us2", CP_FLAME_OTHER);
+	cp_flame_label_class(w->f, fn ? n->ref : UINT32_MAX, &class);
 	cp_json_str(&w->j, NULL, class.bytes ? class.bytes : "");
 	cp_brief_name(&brief, text.bytes ? text.bytes : "");
 	if (fn && brief.bytes && text.bytes && strcmp(brief.bytes, text.bytes) != 0)

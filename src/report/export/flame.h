@@ -48,6 +48,8 @@ bool cp_flame_kept(const struct cp_flame *f, uint32_t node);
 uint32_t cp_flame_next(const struct cp_flame *f, uint32_t node, uint32_t *depth);
 /* Appends the CSS class of a node's color. */
 void cp_flame_class(const struct cp_flame *f, uint32_t node, struct cp_buf *out);
+/* That of a function of the profile, or of what is none. */
+void cp_flame_label_class(const struct cp_flame *f, uint32_t function, struct cp_buf *out);
 /* Appends rules for all classes of colors, light and dark. */
 void cp_flame_colors(struct cp_buf *out);
 /* Appends one line: how much was recorded, when; raw. */

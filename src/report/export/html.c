@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One page of HTML: the flame graph, and below it what `cprof report` shows.
- * The tables are there without scripts; assets/sort.js and page.js sort and search.
+ * One page of HTML: the time line, the flame graph, and below it what `cprof report` shows.
+ * Graph and tables are there without scripts, of the whole recording. With them, what is
+ * chosen on the time line (assets/timeline.js) is added up by sums.js, and page.js,
+ * calltree.js and flame.js show it; sort.js sorts.
  */
 #include "report/export/html.h"
 
@@ -14,6 +16,8 @@
 #include "report/export/assets.h"
 #include "report/export/flame.h"
 #include "report/export/picture.h"
+#include "report/export/timeline.h"
+#include "report/export/timeline_json.h"
 #include "report/export/title.h"
 #include "report/look/brief.h"
 #include "report/look/sink.h"
@@ -34,6 +38,7 @@
 struct page {
 	const struct cp_flame *flame;
 	const struct cp_profile *p;
+	const struct cp_timeline *timeline; /* NULL: there is none */
 	struct cp_sink *sink;
 	struct cp_buf *out; /* the sink's */
 	struct cp_buf raw;
@@ -304,6 +309,8 @@ static void write_head(struct page *g, const struct cp_buf *title)
 	cp_buf_str(g->out, "</title>\n<style>\n");
 	cp_buf_str(g->out, cp_asset_flame_css);
 	cp_buf_str(g->out, cp_asset_page_css);
+	if (g->timeline)
+		cp_buf_str(g->out, cp_asset_timeline_css);
 	cp_flame_colors(g->out);
 	cp_buf_str(g->out, "</style></head><body>\n<noscript><h1>");
 	cp_flame_text(g->out, title);
@@ -322,38 +329,73 @@ static CP_ERROR write_graph(struct page *g)
 	return NULL;
 }
 
+/* A table that assets/calltree.js fills. */
+static void write_call_tree(struct page *g)
+{
+	if (!g->timeline)
+		return;
+	begin_table(g, "calltree", "Call tree", "what is chosen above; arrows open and close",
+		    "<th class=\"n\">total</th><th class=\"n\">total</th>"
+		    "<th class=\"n\">self</th><th>function</th>");
+	end_table(g);
+}
+
+static CP_ERROR write_scripts(struct page *g, const struct cp_buf *title)
+{
+	cp_buf_str(g->out, "<script type=\"application/json\" id=\"flame-data\">");
+	/* JSON has no '<' of its own. */
+	CP_TRY(cp_flame_json(g->flame, title->bytes, g->out));
+	if (g->timeline) {
+		cp_buf_str(g->out, "</script>\n"
+				   "<script type=\"application/json\" id=\"timeline-data\">");
+		CP_TRY(cp_timeline_json(g->timeline, g->flame, g->sink));
+	}
+	cp_buf_str(g->out, "</script>\n<script>");
+	cp_buf_str(g->out, cp_asset_sums_js);
+	/* The tables before the graph: they listen to its search. */
+	cp_buf_str(g->out, cp_asset_sort_js);
+	cp_buf_str(g->out, cp_asset_page_js);
+	cp_buf_str(g->out, "</script>\n<script>");
+	cp_buf_str(g->out, cp_asset_flame_js);
+	if (g->timeline) {
+		cp_buf_str(g->out, "</script>\n<script>");
+		cp_buf_str(g->out, cp_asset_calltree_js);
+		cp_buf_str(g->out, cp_asset_timeline_js);
+	}
+	cp_buf_str(g->out, "</script>\n</body></html>\n");
+	return NULL;
+}
+
 static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 {
 	write_head(g, title);
 	CP_TRY(write_graph(g));
 	write_section(g, "What is missing", cp_report_missing);
 	CP_TRY(write_functions(g));
+	write_call_tree(g);
 	CP_TRY(write_threads(g));
 	CP_TRY(write_images(g));
 	CP_TRY(write_events(g));
 	write_section(g, "Cost of profiling", cp_report_overhead);
-	cp_buf_str(g->out, "</main>\n<script type=\"application/json\" id=\"flame-data\">");
-	/* JSON has no '<' of its own. */
-	CP_TRY(cp_flame_json(g->flame, title->bytes, g->out));
-	cp_buf_str(g->out, "</script>\n<script>");
-	/* The tables first: they listen to the graph's search. */
-	cp_buf_str(g->out, cp_asset_sort_js);
-	cp_buf_str(g->out, cp_asset_page_js);
-	cp_buf_str(g->out, "</script>\n<script>");
-	cp_buf_str(g->out, cp_asset_flame_js);
-	cp_buf_str(g->out, "</script>\n</body></html>\n");
-	return NULL;
+	cp_buf_str(g->out, "</main>\n");
+	return write_scripts(g, title);
 }
 
 CP_ERROR cp_export_html(const struct cp_profile *p, const struct cp_export_options *o,
 			struct cp_sink *sink)
 {
 	struct cp_flame f CP_CLEANUP(cp_flame_deinit) = { 0 };
+	struct cp_timeline t CP_CLEANUP(cp_timeline_deinit) = { 0 };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct page g = { .flame = &f, .p = p, .sink = sink, .out = &sink->buf };
 	struct cp_error *err;
 
 	CP_TRY(cp_flame_init(&f, p, o));
+	/* A difference is of whole recordings. */
+	if (!o->old)
+		CP_TRY(cp_timeline_build(p, o->roots, &t));
+	if (cp_timeline_has_cells(&t))
+		g.timeline = &t;
 	cp_export_title(p, o, &title);
 	err = write_page(&g, &title);
 	cp_buf_free(&g.raw);

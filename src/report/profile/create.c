@@ -264,9 +264,8 @@ static bool is_rust_inlined(const struct cp_frame *f)
 	return f->flags & CP_FRAME_INLINED && f->file && cp_path_is_rust_library(f->file);
 }
 
-/* The one of a stack's frames, outermost first, that a hit is put down to. */
-static size_t own_frame(const struct cp_profile *p, const uint32_t *frames, size_t count,
-			bool waiting)
+size_t cp_profile_own_frame(const struct cp_profile *p, const uint32_t *frames, size_t count,
+			    bool waiting)
 {
 	size_t i = count;
 
@@ -298,7 +297,7 @@ static void note_wait(struct cp_profile *p, uint32_t function, uint32_t in, uint
 static void add_self(struct cp_profile *p, const struct cp_hit *hit, const uint32_t *frames,
 		     size_t count)
 {
-	size_t own = own_frame(p, frames, count, hit->waits);
+	size_t own = cp_profile_own_frame(p, frames, count, hit->waits);
 	uint32_t number = hit->asked ? hit->asked - 1 : p->frames.items[frames[own]].function;
 
 	cp_cost_add(&p->functions.items[number].self, &hit->cost);

@@ -14,4 +14,9 @@ CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profi
 			   struct cp_profile **ret);
 void cp_profile_destroy(struct cp_profile *p);
 
+/* The one of a stack's frames, outermost first, that a sample is put down to: of who waits,
+ * the function that has the C library wait; of who runs, not what Rust inlines everywhere. */
+size_t cp_profile_own_frame(const struct cp_profile *p, const uint32_t *frames, size_t count,
+			    bool waiting);
+
 #endif

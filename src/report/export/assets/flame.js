@@ -17,7 +17,8 @@ const INLINED = 1, GUESSED = 2;
 const svg = document.querySelector("svg.flame");
 /* An SVG has the tools in it; a page of HTML above it. */
 const alone = document.documentElement === svg, HEAD = alone ? 92 : 4;
-const data = JSON.parse(document.getElementById("flame-data").textContent);
+const recorded = JSON.parse(document.getElementById("flame-data").textContent);
+let data = recorded; /* or what was chosen of it */
 /* A node is FIELDS numbers, parents before children, in data.nodes. */
 const FIELDS = data.old === undefined ? 6 : 8;
 let count, depth, func, flags, total, self, ticks, start, parent, end, heat, before, deepest;
@@ -129,7 +130,8 @@ function bytes(v) {
 }
 
 /* A weight, in the unit of the data. */
-const amount = { ns: time, bytes: bytes, count: v => v.toLocaleString("en") }[data.unit];
+const amounts = { ns: time, bytes: bytes, count: v => v.toLocaleString("en") };
+const amount = v => amounts[data.unit](v);
 const amountOf = (v, bound) => bound < 0 ? amount(v) : "<= " + amount(bound);
 
 function percent(part, whole) {
@@ -216,7 +218,7 @@ const bar = html("div", { class: "flame-ui flame-bar" },
 const tip = html("div", { class: "flame-ui flame-tip" });
 const tipBox = make(SVG, "foreignObject", { class: "flame-tipbox", width: 560, height: 400,
 	visibility: "hidden" }, tip);
-const barBox = make(SVG, "foreignObject", { x: 0, y: 0, width: "100%", height: HEAD - 7 }, bar);
+const barBox = make(SVG, "foreignObject", { x: 0, y: 0, width: "100%", height: Math.max(HEAD - 7, 0) }, bar);
 function chip(image) {
 	const dot = html("i", {});
 	dot.style.background = "var(--f" + image[1] + ")";
@@ -224,6 +226,11 @@ function chip(image) {
 		title: image[0] + ": " + percent(image[2], data.total) + " " + data.whole + " is in it itself",
 		onclick: () => setSearch(field.value === "image:" + image[0] ? "" : "image:" + image[0]) },
 		dot, html("span", {}, image[0]), html("b", {}, percent(image[2], data.total)));
+}
+
+function showLegend() {
+	legend.replaceChildren(...data.images.filter(i => i[2] > 0).sort((a, b) => b[2] - a[2])
+		.slice(0, 16).map(chip));
 }
 
 /* ---- drawing ---- */
@@ -360,7 +367,7 @@ function zoom(i, at_once) {
 		glide(view, to);
 	}
 	reveal(i, 6 * ROW);
-	remember();
+	remember(true);
 }
 
 function flip(to) {
@@ -368,7 +375,7 @@ function flip(to) {
 	hideTip();
 	settle();
 	reveal(root, 6 * ROW);
-	remember();
+	remember(true);
 }
 
 /* Bottom up, or back. */
@@ -458,7 +465,7 @@ function fillTip(i) {
 	if (image) tip.append(html("p", {}, image[0] + (f[2] ? "  ·  " + f[2] + (f[3] ? ":" + f[3] :
 		"") : "")));
 	if (marks.length) tip.append(html("p", {}, marks.join(", ")));
-	const bound = (!turned && bounds.get(i)) || [-1, -1];
+	const bound = (!turned && data === recorded && bounds.get(i)) || [-1, -1];
 	row(table, "total", percent(total[i], data.total) + "  ·  " + amountOf(total[i], bound[0]));
 	if (!turned) row(table, "self", percent(self[i], data.total) + "  ·  " +
 		amountOf(self[i], bound[1]));
@@ -598,6 +605,8 @@ const actions = {
 
 document.addEventListener("keydown", event => {
 	const typing = event.target === field;
+	/* Who has keys of its own. */
+	if (!typing && event.target.closest && event.target.closest("[data-keys]")) return;
 	if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && !typing) {
 		field.focus();
 		field.select();
@@ -610,8 +619,8 @@ document.addEventListener("keydown", event => {
 		return;
 	}
 	if (!typing && event.target.closest && event.target.closest("input, textarea, select")) return;
-	if (!typing && event.key === "Enter" && event.target.closest && event.target.closest("button"))
-		return;
+	if (!typing && event.key === "Enter" && event.target.closest &&
+	    event.target.closest("button, a, summary")) return;
 	if (typing ? event.key !== "Escape" : !actions[event.key]) return;
 	event.preventDefault();
 	actions[event.key]();
@@ -619,27 +628,35 @@ document.addEventListener("keydown", event => {
 
 /* ---- the address keeps what is shown ---- */
 
+/* Words of others are left as they are. */
+function addressWords() {
+	return new Map(location.hash.slice(1).split("&").filter(Boolean).map(w => {
+		const k = w.indexOf("=");
+		return [w.slice(0, k), w.slice(k + 1)];
+	}));
+}
+
 let recalling = false;
-function remember() {
+/* `step`: a way back leads to what was shown before. */
+function remember(step) {
 	if (recalling) return;
-	const words = [];
-	if (field.value) words.push("s=" + encodeURIComponent(field.value));
-	if (root) words.push("z=" + root);
-	if (flipped) words.push("i=1");
-	if (turned) words.push("b=1");
+	const words = addressWords();
+	for (const [key, value] of [["s", encodeURIComponent(field.value)], ["z", root || ""],
+		["i", flipped ? 1 : ""], ["b", turned ? 1 : ""]]) {
+		words.delete(key);
+		if (value) words.set(key, value);
+	}
+	const hash = "#" + [...words].map(([k, v]) => k + "=" + v).join("&");
+	if (hash === (location.hash || "#")) return;
 	try {
-		history.replaceState(null, "", words.length ? "#" + words.join("&") : "#");
+		history[step ? "pushState" : "replaceState"](null, "", hash);
 	} catch (e) {
 		/* not everywhere allowed */
 	}
 }
 
 function recall() {
-	const words = new Map(location.hash.slice(1).split("&").map(w => {
-		const k = w.indexOf("=");
-		return [w.slice(0, k), w.slice(k + 1)];
-	}));
-	const node = Number(words.get("z"));
+	const words = addressWords(), node = Number(words.get("z"));
 	recalling = true;
 	turn(words.get("b") === "1");
 	flipped = words.get("i") === "1";
@@ -653,6 +670,22 @@ function recall() {
 	recalling = false;
 }
 
+/* ---- other data ---- */
+
+/* Shows what was chosen, as page.js made it; null: all that was recorded. */
+function adopt(chosen) {
+	data = chosen ? Object.assign({}, recorded, chosen, { images: recorded.images.map(
+		(image, i) => [image[0], image[1], chosen.perImage[i]]) }) : recorded;
+	hideTip();
+	everywhere.clear();
+	labels.clear();
+	load(data.nodes);
+	if (turned) load(bottomUp());
+	note.textContent = data.note;
+	showLegend();
+	recall();
+}
+
 /* ---- beginning ---- */
 
 function pin() {
@@ -663,13 +696,13 @@ function begin() {
 	svg.removeAttribute("viewBox");
 	svg.setAttribute("width", "100%");
 	if (still) still.remove();
-	for (const image of data.images.filter(i => i[2] > 0).sort((a, b) => b[2] - a[2]).slice(0, 16))
-		legend.append(chip(image));
+	showLegend();
 	svg.append(frames);
 	if (alone) svg.append(barBox, tipBox);
-	else (svg.parentNode.before(bar), document.body.append(tip));
+	else (document.body.prepend(bar), document.body.append(tip));
 	if (FIELDS > 6) turnButton.remove(); /* what changed is known of stacks only */
 	document.addEventListener("flamefind", event => setSearch(event.detail));
+	document.addEventListener("flamedata", event => adopt(event.detail));
 	window.addEventListener("scroll", pin, { passive: true });
 	window.addEventListener("resize", settle);
 	window.addEventListener("hashchange", recall);

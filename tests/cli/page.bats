@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# The page of `export -f html` as a person uses it: a range is chosen on the time line, by
+# mouse, keys and fields, and all views follow. What they have to say is what `cprof report`
+# says of that part of the recording, or the program itself.
+
+load helpers
+load recordings
+
+# page RECORDING [HASH [SCRIPT [OPTION...]]]: the page after SCRIPT, which says things by
+# say(KEY, VALUE); they are in ./said, a line of JSON each.
+page() {
+	local recording=$1 hash=${2-} script=${3-}
+	shift $(($# > 3 ? 3 : $#))
+	"$CPROF" export -f html -o page.html "$@" "$recording" 2>export.log
+	sed -i '$d' page.html
+	cat >>page.html <<END
+<script>
+const said = document.createElement("pre");
+document.body.append(said);
+const say = (key, value) => said.append("SAID " + JSON.stringify({ [key]: value }) + "\n");
+addEventListener("error", e => say("error", e.message));
+const now = () => document.dispatchEvent(new Event("showchosen"));
+const press = (key, at, more) => (at || document).dispatchEvent(new KeyboardEvent("keydown",
+	Object.assign({ key, bubbles: true }, more)));
+const rows = () => [...document.querySelectorAll("#functions tbody tr")].filter(r => !r.hidden).map(r => ({
+	name: r.querySelector("td.name").title, self: Number(r.cells[2].dataset.v),
+	total: Number(r.cells[4].dataset.v), count: Number(r.cells[5].dataset.v) }));
+const frames = () => [...document.querySelectorAll("g.frames > g:not([visibility])")].map(g => g.textContent);
+const note = () => document.querySelector(".flame-note").textContent;
+const choose = (id, value) => { const e = document.querySelector(id); e.value = value;
+	e.dispatchEvent(new Event("change")); now(); };
+const drag = (lane, from, to) => {
+	const box = lane.getBoundingClientRect(), go = (kind, share) => lane.dispatchEvent(new PointerEvent(kind,
+		{ bubbles: true, button: 0, pointerId: 1, clientX: box.left + share * box.width, clientY: box.top + 9 }));
+	go("pointerdown", from); go("pointermove", (from + to) / 2); go("pointermove", to); go("pointerup", to);
+	now();
+};
+$script
+</script></body></html>
+END
+	chrome --window-size=1400,900 --dump-dom "file://$PWD/page.html$hash" >dom
+	grep -q 'data-ready="1"' dom
+	sed -n 's/.*SAID \({.*\)/\1/p' dom | sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >said
+	assert_equal "$(said error)" ''
+}
+
+said() { jq -cs "map(select(has(\"$1\")).$1)[]" said; }
+
+# Two threads, a sample each 0.9 ms: the first half of the time in one(), then in two(); the
+# second one does other(), and waits. 1.024 s, of which a bucket is a thousandth.
+halves() {
+	printf '%s\n' 'command ./halves' 'clock wall' 'hz 1111' 'length 1024000' 'process 7 halves /bin/halves' \
+		'thread 7 7 halves' 'thread 7 8 helper'
+	awk 'BEGIN { for (i = 0; i < 1100; i++) {
+		print "s 7 900 1 main|halves;" (i < 550 ? "one|halves" : "two|halves;deep|halves")
+		print (i % 3 ? "w" : "s") " 8 900 1 start|halves;" (i % 3 ? "sleeper|halves;poll|/lib/libc.so.6" : "other|halves") } }'
+}
+
+# reported OPTION...: rows of the table of functions, as rows() gives them.
+reported() {
+	"$CPROF" report --json "$@" | jq -c '[.samples.functions[] | {name: .function, self: .self_ns,
+		total: .total_ns, count: .self}] | sort_by(.name)'
+}
+sorted() { jq -c 'sort_by(.name)'; }
+
+@test "page: dragging over the time line chooses a range, and table, graph and tree follow" {
+	halves | made halves.data
+	page halves.data '' 'say("all", rows());
+		drag(document.querySelectorAll(".tl-lane")[1], 0.1955, 0.5855);
+		say("hash", location.hash); say("rows", rows()); say("note", note()); say("frames", frames());
+		document.dispatchEvent(new Event("showtree"));
+		say("tree", [...document.querySelectorAll("#calltree tbody tr")].map(r => r.textContent));'
+	assert_equal "$(said hash)" '"#r=200000000-600000000"'
+	assert_equal "$(said all | sorted)" "$(reported halves.data)"
+	assert_equal "$(said rows | sorted)" "$(reported --time=200ms-600ms halves.data)"
+	assert_equal "$(said note)" "\"$(reported --time=200ms-600ms halves.data |
+		jq -r '"\([.[].self] | add / 1e6 | round) ms of elapsed time  ·  0.200 s to 0.600 s, 400 ms  ·  \([.[].count] | add) samples"')\""
+	said frames | jq -e 'index("two") and index("poll") and index("one")'
+	said tree | jq -e 'any(test("one$")) and any(test("^ *100.0%"))'
+}
+
+@test "page: a range of keys and of fields; threads; what the address says is shown again" {
+	halves | made halves.data
+	page halves.data '' 'const to = document.querySelector(".tl-to"), from = document.querySelector(".tl-from");
+		to.focus(); press("Home", to); press("PageUp", to); press("PageUp", to); press("ArrowRight", to);
+		say("keys", location.hash); say("text", to.getAttribute("aria-valuetext"));
+		press("Escape", to); say("escaped", location.hash);
+		choose("#tl-from", "0.2"); choose("#tl-to", "0.6");
+		[...document.querySelectorAll("button.tl-name")].find(b => b.textContent.startsWith("helper")).click(); now();
+		say("hash", location.hash); say("rows", rows());
+		press("]"); now(); say("moved", location.hash);'
+	assert_equal "$(said keys)" '"#r=0-130000000"'
+	assert_equal "$(said text)" '"0.130 seconds"'
+	assert_equal "$(said escaped)" '""'
+	assert_equal "$(said hash)" '"#r=200000000-600000000&t=1"'
+	assert_equal "$(said rows | sorted)" "$(reported --time=200ms-600ms --thread=8 halves.data)"
+	assert_equal "$(said moved)" '"#r=600000000-1000000000&t=1"'
+	page halves.data '#r=200000000-600000000&t=1&s=poll' 'now(); say("rows", rows());
+		say("pressed", [...document.querySelectorAll("button.tl-name[aria-pressed=true]")].map(b => b.title.split(":")[0]));
+		say("field", document.querySelector("#tl-to").value); say("hash", location.hash);'
+	assert_equal "$(said rows | jq -c 'map(.name)')" '["poll"]'
+	assert_equal "$(said pressed)" '["helper (8)"]'
+	assert_equal "$(said field)" '"0.600"'
+	assert_equal "$(said hash)" '"#r=200000000-600000000&t=1&s=poll"'
+}
+
+@test "page: back leads to what was shown before" {
+	halves | made halves.data
+	page halves.data '' 'window.matchMedia = () => ({ matches: true });
+		choose("#tl-from", "0.6"); say("one", frames().includes("one"));
+		const two = [...document.querySelectorAll("g.frames > g")].find(g => g.textContent === "two");
+		two.dispatchEvent(new MouseEvent("click", { bubbles: true })); say("zoomed", frames().includes("start"));
+		const steps = [() => { say("out", [frames().includes("start"), frames().includes("one"), location.hash]);
+			history.back(); }, () => say("whole", [frames().includes("one"), location.hash])];
+		addEventListener("hashchange", () => { now(); steps.shift()(); });
+		history.back();'
+	assert_equal "$(said one)" false
+	assert_equal "$(said zoomed)" false
+	assert_equal "$(said out)" '[true,false,"#r=600000000-1024000000"]'
+	assert_equal "$(said whole)" '[true,""]'
+}
+
+@test "page: weights, as the report has them: calls, allocations, what is left, locks, exceptions" {
+	cat >all.cpp <<-'END'
+		#include <pthread.h>
+		#include <stdexcept>
+		#include <unistd.h>
+		static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+		static int inside[2];
+		__attribute__((noinline)) void enter(void)
+		{
+			pthread_mutex_lock(&door);
+			pthread_mutex_unlock(&door);
+		}
+		__attribute__((noinline)) int f(int n)
+		{
+			if (n == 3)
+				throw std::runtime_error("three");
+			return n;
+		}
+		static void *waiter(void *)
+		{
+			write(inside[1], "x", 1);
+			enter();
+			return 0;
+		}
+		int main()
+		{
+			pthread_t t;
+			char c;
+			pipe(inside);
+			pthread_mutex_lock(&door);
+			pthread_create(&t, 0, waiter, 0);
+			read(inside[0], &c, 1);
+			usleep(50000); // the waiter is at the door by then
+			pthread_mutex_unlock(&door);
+			pthread_join(t, 0);
+			char *volatile left = new char[1000], *volatile gone = new char[500];
+			delete[] gone;
+			for (int i = 0; i < 5; i++)
+				try {
+					f(i);
+				} catch (std::exception &) {
+				}
+		}
+	END
+	g++ -O1 -g -fno-builtin -o all all.cpp -lpthread
+	"$CPROF" run -q -t 'f(int)' --exceptions --locks --allocs -o all.data -- ./all
+	"$CPROF" report --json all.data >report.json
+	page all.data '' 'const keys = [...document.querySelectorAll("#tl-measure option")].map(o => o.value);
+		say("keys", keys);
+		for (const key of keys) { choose("#tl-measure", key); say(key, rows()); say(key + "_note", note()); }'
+	assert_equal "$(said keys)" '["calltime","calls","bytes","allocs","live","locks","thrown"]'
+	assert_equal "$(said calls | jq -c '[.[] | select(.name == "f(int)").self]')" '[5]'
+	assert_equal "$(said calls_note)" "\"5 calls  ·  0.$(said calls_note | sed 's/^.*·  0\.//')"
+	for pair in bytes:.allocated.bytes allocs:.allocated.blocks live:.left.bytes; do
+		assert_equal "$(said ${pair%:*} | jq '[.[].self] | add')" "$(jq ".allocations${pair#*:}" report.json)"
+	done
+	assert_equal "$(said live | jq -c '[.[] | select(.name == "main").self]')" \
+		"$(jq -c '[.allocations.functions[] | select(.function == "main").left.bytes]' report.json)"
+	assert_equal "$(said locks | jq -c '[.[] | select(.name == "door") | .self, .count]')" \
+		"$(jq -c '[.locks[] | .total_ns, .waits]' report.json)"
+	assert_equal "$(said locks | jq -c '[.[] | select(.name == "enter()").total]')" "$(jq -c '[.locks[].total_ns]' report.json)"
+	assert_equal "$(said thrown | jq -c '[.[] | select(.name == "std::runtime_error").self]')" '[1]'
+}
