@@ -90,14 +90,40 @@ void cp_buf_str(struct cp_buf *buf, const char *text)
 	cp_buf_add(buf, text, strlen(text));
 }
 
-void cp_buf_decimal(struct cp_buf *buf, uint64_t value)
+char *cp_buf_take(struct cp_buf *buf, size_t size)
+{
+	if (!reserve(buf, size))
+		return NULL;
+	buf->size += size;
+	buf->bytes[buf->size] = 0;
+	return buf->bytes + buf->size - size;
+}
+
+void cp_buf_fill(struct cp_buf *buf, char fill, size_t count)
+{
+	char *to = cp_buf_take(buf, count);
+
+	if (to)
+		memset(to, fill, count);
+}
+
+void cp_buf_decimal_fill(struct cp_buf *buf, uint64_t value, size_t width, char fill)
 {
 	char digits[20], *p = digits + sizeof(digits);
+	size_t count;
 
 	do
 		*--p = (char)('0' + value % 10);
 	while (value /= 10);
-	cp_buf_add(buf, p, (size_t)(digits + sizeof(digits) - p));
+	count = (size_t)(digits + sizeof(digits) - p);
+	if (count < width)
+		cp_buf_fill(buf, fill, width - count);
+	cp_buf_add(buf, p, count);
+}
+
+void cp_buf_decimal(struct cp_buf *buf, uint64_t value)
+{
+	cp_buf_decimal_fill(buf, value, 0, ' ');
 }
 
 void cp_buf_printf(struct cp_buf *buf, const char *format, ...)

@@ -18,8 +18,30 @@ static void newline(struct cp_json *j)
 		cp_buf_str(j->out, "  ");
 }
 
+/* What lead() writes where nothing is laid out, in one piece. */
+static void lead_plain(struct cp_json *j, const char *key)
+{
+	size_t size = key ? strlen(key) : 0;
+	char *to = cp_buf_take(j->out, j->comma + (key ? size + 3 : 0));
+
+	if (!to)
+		return;
+	if (j->comma)
+		*to++ = ',';
+	if (key) {
+		*to++ = '"';
+		memcpy(to, key, size);
+		memcpy(to + size, "\":", 2);
+	}
+}
+
 static void lead(struct cp_json *j, const char *key)
 {
+	if (!j->pretty) {
+		lead_plain(j, key);
+		j->comma = true;
+		return;
+	}
 	if (j->comma)
 		cp_buf_u8(j->out, ',');
 	if (j->depth)
@@ -27,7 +49,7 @@ static void lead(struct cp_json *j, const char *key)
 	if (key) {
 		cp_buf_u8(j->out, '"');
 		cp_buf_str(j->out, key);
-		cp_buf_str(j->out, j->pretty ? "\": " : "\":");
+		cp_buf_str(j->out, "\": ");
 	}
 	j->comma = true;
 }
@@ -72,7 +94,9 @@ void cp_json_u64(struct cp_json *j, const char *key, uint64_t value)
 void cp_json_i64(struct cp_json *j, const char *key, int64_t value)
 {
 	lead(j, key);
-	cp_buf_printf(j->out, "%" PRId64, value);
+	if (value < 0)
+		cp_buf_u8(j->out, '-');
+	cp_buf_decimal(j->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void cp_json_f64(struct cp_json *j, const char *key, double value)

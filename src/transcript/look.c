@@ -26,13 +26,21 @@ static const char *escape_for(enum cp_paint paint)
 	return "";
 }
 
+void cp_paint_begin(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint)
+{
+	if (look->color && paint != CP_PAINT_PLAIN)
+		cp_buf_str(out, escape_for(paint));
+}
+
+void cp_paint_end(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint)
+{
+	if (look->color && paint != CP_PAINT_PLAIN)
+		cp_buf_str(out, "\033[0m");
+}
+
 void cp_paint(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint, const char *text)
 {
-	bool color = look->color && paint != CP_PAINT_PLAIN;
-
-	if (color)
-		cp_buf_str(out, escape_for(paint));
+	cp_paint_begin(out, look, paint);
 	cp_buf_str(out, text);
-	if (color)
-		cp_buf_str(out, "\033[0m");
+	cp_paint_end(out, look, paint);
 }

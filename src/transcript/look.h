@@ -26,7 +26,10 @@ enum cp_paint {
 	CP_PAINT_WARNING,
 };
 
-/* Appends `text`, painted where there is colour. */
+/* What comes between these two is painted, where there is colour. */
+void cp_paint_begin(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint);
+void cp_paint_end(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint);
+/* Appends `text`, painted likewise. */
 void cp_paint(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint,
 	      const char *text);
 

@@ -50,6 +50,7 @@ struct cp_transcript {
 	CP_VEC(struct cp_transcript_line) queue; /* those from `head` on */
 	size_t head;
 	uint64_t first; /* number of the line at `head` */
+	CP_VEC(struct cp_buf) spare; /* empty, with their memory */
 };
 
 void cp_transcript_deinit(struct cp_transcript *l);

@@ -5,7 +5,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/random.h"
 #include "base/regexp.h"
+#include "base/tally.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -285,6 +287,63 @@ static void test_sort(void)
 	cp_vec_free(&v);
 }
 
+/* As printf rounds them. */
+static void check_time(uint64_t ns)
+{
+	static const char *const units[] = { "s", "ms", "µs", "ns" };
+	static const double lengths[] = { 1e9, 1e6, 1e3, 1 };
+	struct cp_buf out = { 0 };
+	char expected[64];
+	double value;
+	size_t i = 0;
+
+	while (i < 3 && (double)ns < lengths[i] * 0.9995)
+		i++;
+	value = (double)ns / lengths[i];
+	snprintf(expected, sizeof(expected), "%.*f %s",
+		 i == 3 || value >= 99.95 ? 0
+		 : value >= 9.995	  ? 1
+					  : 2,
+		 value, units[i]);
+	cp_add_time(&out, ns);
+	CHECK_STR(out.bytes, expected);
+	cp_buf_free(&out);
+}
+
+static void test_times(void)
+{
+	uint64_t state = 1, ns, i;
+
+	for (i = 0; i < 30000; i++) /* halves, which a double has not, among them */
+		check_time(i * 5);
+	for (i = 0; i < 20000; i++) {
+		check_time(i * 5000 + 5000000);
+		check_time(i * 500000);
+		ns = cp_random(&state) >> (cp_random(&state) & 63);
+		check_time(ns);
+		check_time(ns / 1000 * 1000 + 500);
+	}
+	check_time(UINT64_MAX);
+}
+
+static void test_tally(void)
+{
+	struct cp_tally t = { 0 };
+	uint64_t state = 1, i;
+
+	cp_tally_sort(&t);
+	for (i = 0; i < 100000; i++)
+		CHECK(cp_tally_add(&t, cp_random(&state) % 1000 * UINT64_C(1000000007)));
+	CHECK_U64(t.distinct, 1000);
+	CHECK(t.capacity <= 4096); /* of a hundred thousand */
+	cp_tally_sort(&t);
+	for (state = 1, i = 0; i < 100000; i++)
+		t.slots[cp_random(&state) % 1000].count--;
+	for (i = 0; i < t.distinct; i++)
+		CHECK(t.slots[i].value == i * UINT64_C(1000000007) && !t.slots[i].count);
+	cp_tally_free(&t);
+}
+
 int main(void)
 {
 	test_leb();
@@ -300,5 +359,7 @@ int main(void)
 	test_stat_field();
 	test_regex();
 	test_sort();
+	test_times();
+	test_tally();
 	TEST_MAIN_END;
 }

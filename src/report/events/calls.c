@@ -117,7 +117,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		return NULL;
 	cp_span_add_whole(&f->over, span);
 	add_moment(&f->moments, (double)cp_span_likely(span), 1);
-	return cp_vec_push(&f->durations, one) ? NULL : cp_error_nomem();
+	return cp_durations_add(&f->durations, one) ? NULL : cp_error_nomem();
 }
 
 static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
@@ -138,13 +138,6 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 static int descending(uint64_t a, uint64_t b)
 {
 	return (a < b) - (a > b);
-}
-
-static int ascending(const void *a, const void *b)
-{
-	const struct cp_net_time *x = a, *y = b;
-
-	return descending(y->ns, x->ns);
 }
 
 struct ordering {
@@ -213,20 +206,20 @@ void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order)
 			compare_called, &o);
 }
 
-static void sort_all(struct cp_calls *c)
+static CP_ERROR sort_all(struct cp_calls *c)
 {
 	struct cp_called *f;
 
 	cp_vec_for_each(&c->functions, f)
-		if (f->durations.count)
-			qsort(f->durations.items, f->durations.count, sizeof(struct cp_net_time),
-			      ascending);
+		if (!cp_durations_sort(&f->durations))
+			return cp_error_nomem();
 	if (c->edges.count)
 		qsort(c->edges.items, c->edges.count, sizeof(*c->edges.items), compare_edges);
 	if (c->threads.count)
 		qsort(c->threads.items, c->threads.count, sizeof(*c->threads.items),
 		      compare_threads);
 	cp_calls_sort(c, CP_ORDER_TOTAL);
+	return NULL;
 }
 
 /* ---- all of it ---- */
@@ -280,7 +273,8 @@ static struct cp_error *add_rows(struct builder *b)
 			return cp_error_nomem();
 	}
 	cp_vec_for_each(&b->c->functions, f) { /* of some, nothing is known of each call */
-		cp_vec_free(&f->durations);
+		cp_durations_deinit(&f->durations);
+		f->durations = (struct cp_durations){ 0 };
 		f->moments = (struct cp_moments){ 0 };
 	}
 	return NULL;
@@ -376,17 +370,18 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 		err = add_rows(&b);
 	if (!err && !add_up(&b))
 		err = cp_error_nomem();
+	if (!err) {
+		settle_all(&c);
+		err = sort_all(&c);
+	}
 	free(b.places);
 	free(b.threads);
 	cp_map_free(&b.edges);
-	if (err) {
+	if (err)
 		cp_calls_deinit(&c);
-		return err;
-	}
-	settle_all(&c);
-	sort_all(&c);
-	*ret = c;
-	return NULL;
+	else
+		*ret = c;
+	return err;
 }
 
 void cp_calls_deinit(struct cp_calls *c)
@@ -396,7 +391,7 @@ void cp_calls_deinit(struct cp_calls *c)
 
 	cp_vec_for_each(&c->functions, f) {
 		cp_call_sum_deinit(&f->sum);
-		cp_vec_free(&f->durations);
+		cp_durations_deinit(&f->durations);
 	}
 	cp_vec_for_each(&c->edges, e)
 		cp_call_sum_deinit(&e->sum);
@@ -409,7 +404,7 @@ struct cp_net_time cp_called_quantile(const struct cp_called *f, double share)
 {
 	if (!f->durations.count)
 		return cp_call_sum_quantile(&f->sum, share);
-	return f->durations.items[cp_call_rank(f->durations.count, share)];
+	return cp_durations_at(&f->durations, cp_call_rank(f->durations.count, share));
 }
 
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function)

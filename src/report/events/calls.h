@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "record/callsum.h"
 #include "record/nettime.h"
+#include "report/events/durations.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 
@@ -26,9 +27,7 @@ struct cp_called {
 						  the standard deviation; 0 without any */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
 	bool starved; /* disarmed because a thread got no further for signals that enter it */
-	CP_VEC(struct cp_net_time)
-	durations; /* of calls that are over, where each is known;
-						 sorted */
+	struct cp_durations durations; /* of calls that are over, where each is known */
 	struct cp_net_sum over; /* of these */
 	struct cp_moments moments;
 };

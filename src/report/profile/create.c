@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/runtime.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/sourcepath.h"
@@ -115,6 +116,7 @@ static CP_ERROR add_function(struct cp_profile *p, uint32_t image, const char *n
 		f.linkage = from ? known(from->linkage) : NULL;
 		CP_TRY(add_file(p, from ? from->file : NULL, &f.file));
 		f.decl_line = from ? from->decl_line : 0;
+		f.runtime = cp_name_is_runtime(f.name);
 		if (!cp_vec_push(&p->functions, f))
 			return cp_error_nomem();
 	}

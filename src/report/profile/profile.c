@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/runtime.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "record/calls.h"
@@ -137,10 +136,10 @@ uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location)
 {
 	uint32_t outermost = cp_profile_outermost(p, location), i;
 
-	if (!cp_name_is_runtime(p->functions.items[outermost].name))
+	if (!p->functions.items[outermost].runtime)
 		return outermost;
 	for (i = p->location_frames[location]; i < p->location_frames[location + 1]; i++)
-		if (!cp_name_is_runtime(cp_profile_function(p, i)->name))
+		if (!cp_profile_function(p, i)->runtime)
 			return p->frames.items[i].function;
 	return outermost;
 }

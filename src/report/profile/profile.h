@@ -112,6 +112,7 @@ struct cp_function {
 	const char *file; /* NULL: unknown */
 	uint32_t decl_line;
 	uint32_t image;
+	bool runtime; /* a language's or an allocator's own, as cp_name_is_runtime() has it */
 	struct cp_cost
 		self; /* innermost, or of the C library's wait, of Rust's inlined code, called by
 			 it; of memory, who asked for it */

@@ -34,7 +34,8 @@ CP_ERROR cp_printer_init(struct cp_printer *w)
 
 	w->before_ns = calloc(threads + 1, sizeof(*w->before_ns));
 	w->columns = calloc(threads + 1, sizeof(*w->columns));
-	if (!w->before_ns || !w->columns)
+	w->labels = calloc(threads + 1, sizeof(*w->labels));
+	if (!w->before_ns || !w->columns || !w->labels)
 		return cp_error_nomem();
 	for (i = 0; i < threads; i++)
 		w->before_ns[i] = UINT64_MAX;
@@ -47,6 +48,11 @@ CP_ERROR cp_printer_init(struct cp_printer *w)
 
 void cp_printer_deinit(struct cp_printer *w)
 {
+	size_t i;
+
+	for (i = 0; w->labels && i < cp_record_thread_count(w->p->record); i++)
+		cp_buf_free(&w->labels[i]);
+	free(w->labels);
 	free(w->before_ns);
 	free(w->columns);
 }
@@ -85,10 +91,15 @@ static void add_thread(const struct cp_printer *w, uint32_t thread, struct cp_bu
 	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf *label = &w->labels[thread];
 
-	cp_add_name(&text, t->name);
-	cp_text_fit(&cut, text.bytes ? text.bytes : "", CP_LINE_LABEL);
-	cp_line_add_label(out, cut.bytes ? cut.bytes : "", t->tid);
+	if (!label->size) {
+		cp_add_name(&text, t->name);
+		cp_text_fit(&cut, text.bytes ? text.bytes : "", CP_LINE_LABEL);
+		cp_line_add_label(label, cut.bytes ? cut.bytes : "", t->tid);
+	}
+	cp_buf_add(out, label->bytes, label->size);
+	out->failed |= label->failed;
 }
 
 void cp_printer_label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out)

@@ -33,6 +33,7 @@ struct cp_printer {
 	uint64_t least_ns;
 	const struct cp_replay_options *options; /* borrowed */
 	struct cp_field_subject subject; /* of the line that is begun next */
+	struct cp_buf *labels; /* by thread: what its lines begin with; empty: not made so far */
 	uint64_t *before_ns; /* by thread: when its line before began */
 	uint32_t *columns; /* by thread, from 1: the one it has; 0: none so far */
 	uint32_t columns_taken;
