@@ -183,3 +183,34 @@ sorted() { jq -c 'sort_by(.name)'; }
 	assert_equal "$(said locks | jq -c '[.[] | select(.name == "enter()").total]')" "$(jq -c '[.locks[].total_ns]' report.json)"
 	assert_equal "$(said thrown | jq -c '[.[] | select(.name == "std::runtime_error").self]')" '[1]'
 }
+
+@test "page: how long calls took, in all and in a range, as the report has it to 6 %" {
+	busy_desk 4000 | sed 's,^length .*,length 240000,' | made busy.data
+	page busy.data '' 'const durations = () => [...document.querySelectorAll("#durations tbody tr")].map(r => ({
+			name: r.querySelector(".name button").title, values: [...r.cells].slice(1, 7).map(c => Number(c.dataset.v)),
+			label: r.querySelector("svg").getAttribute("aria-label") }));
+		say("all", durations());
+		choose("#tl-to", document.querySelector("#tl-to").value / 2); say("hash", location.hash); say("half", durations());'
+	half=$(said hash | sed 's/.*-\(.*\)"/\1/')
+	"$CPROF" report --json busy.data >all.json
+	"$CPROF" report --json --time="-${half}ns" busy.data >half.json
+	run python3 - <<'END'
+import json
+said = {}
+for line in open("said"):
+    said.update(json.loads(line))
+for what in ("all", "half"):
+    want = {f["function"]: f for f in json.load(open(what + ".json"))["calls"]["functions"]}
+    assert len(want) == len(said[what]) == 5, said[what]
+    for row in said[what]:
+        f = want[row["name"]]
+        calls, p50, p90, p99, p999, most = row["values"]
+        # Those that were open then are over in the page.
+        assert f["calls"] - 3 <= calls <= f["calls"] + 3, (row, f)
+        if what == "all":
+            for got, key in ((p50, "median_ns"), (p90, "p90_ns"), (p99, "p99_ns"), (p999, "p999_ns"), (most, "max_ns")):
+                assert abs(got - f[key]) <= 0.0626 * f[key], (key, row, f)
+assert said["half"] != said["all"]
+END
+	assert_success
+}

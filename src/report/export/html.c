@@ -329,14 +329,24 @@ static CP_ERROR write_graph(struct page *g)
 	return NULL;
 }
 
-/* A table that assets/calltree.js fills. */
-static void write_call_tree(struct page *g)
+/* Tables that assets/calltree.js and durations.js fill. */
+static void write_filled(struct page *g)
 {
 	if (!g->timeline)
 		return;
 	begin_table(g, "calltree", "Call tree", "what is chosen above; arrows open and close",
 		    "<th class=\"n\">total</th><th class=\"n\">total</th>"
 		    "<th class=\"n\">self</th><th>function</th>");
+	end_table(g);
+	if (!g->timeline->series[CP_SERIES_DURATIONS].cells.count)
+		return;
+	begin_table(g, "durations", "Call durations",
+		    "calls that began in the range and are over; to 6 %; the axis is logarithmic",
+		    "<th class=\"n\" aria-sort=\"descending\">together</th>"
+		    "<th class=\"n\">calls</th><th class=\"n\">median</th>"
+		    "<th class=\"n\">90 %</th><th class=\"n\">99 %</th>"
+		    "<th class=\"n\">99.9 %</th><th class=\"n\">most</th><th></th>"
+		    "<th>function</th>");
 	end_table(g);
 }
 
@@ -360,6 +370,7 @@ static CP_ERROR write_scripts(struct page *g, const struct cp_buf *title)
 	if (g->timeline) {
 		cp_buf_str(g->out, "</script>\n<script>");
 		cp_buf_str(g->out, cp_asset_calltree_js);
+		cp_buf_str(g->out, cp_asset_durations_js);
 		cp_buf_str(g->out, cp_asset_timeline_js);
 	}
 	cp_buf_str(g->out, "</script>\n</body></html>\n");
@@ -372,7 +383,7 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	CP_TRY(write_graph(g));
 	write_section(g, "What is missing", cp_report_missing);
 	CP_TRY(write_functions(g));
-	write_call_tree(g);
+	write_filled(g);
 	CP_TRY(write_threads(g));
 	CP_TRY(write_images(g));
 	CP_TRY(write_events(g));

@@ -226,7 +226,7 @@ static size_t count_cells(const struct cp_timeline *t)
 {
 	size_t n = 0, i;
 
-	for (i = 0; i < CP_SERIES_COUNT; i++)
+	for (i = 0; i < CP_SERIES_ALL; i++)
 		n += t->series[i].cells.count;
 	return n;
 }
@@ -236,7 +236,7 @@ static void widen(struct cp_timeline *t)
 	struct cp_timeline_cell *cell;
 	size_t i;
 
-	for (i = 0; i < CP_SERIES_COUNT; i++) {
+	for (i = 0; i < CP_SERIES_ALL; i++) {
 		cp_vec_for_each(&t->series[i].cells, cell)
 			cell->bucket /= 2;
 		add_up(&t->series[i]);
@@ -383,7 +383,7 @@ static CP_ERROR build(struct cp_timeline *t)
 	if (!cp_vec_push(&t->nodes, root))
 		return cp_error_nomem();
 	CP_TRY(cp_timeline_take(t));
-	for (i = 0; i < CP_SERIES_COUNT; i++)
+	for (i = 0; i < CP_SERIES_ALL; i++)
 		add_up(&t->series[i]);
 	CP_TRY(leave_out(t));
 	while (count_cells(t) > CELLS_MOST && t->buckets > BUCKETS_LEAST)
@@ -408,7 +408,7 @@ void cp_timeline_deinit(struct cp_timeline *t)
 {
 	size_t i;
 
-	for (i = 0; i < CP_SERIES_COUNT; i++) {
+	for (i = 0; i < CP_SERIES_ALL; i++) {
 		cp_vec_free(&t->series[i].cells);
 		cp_map_free(&t->series[i].own);
 	}

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/spread.h"
 #include "base/vec.h"
 #include "report/profile/profile.h"
 #include "report/profile/tree.h"
@@ -28,8 +29,16 @@ enum cp_series {
 	CP_SERIES_LOCKS, /* waits for them: ns */
 	CP_SERIES_THROWN, /* exceptions */
 	CP_SERIES_SPANS, /* announced by the program, by themselves: ns */
-	CP_SERIES_COUNT
+	CP_SERIES_COUNT, /* of those by node */
+	/* By CP_TIMELINE_DURATION of label and duration, in the place of a node: calls that are
+	 * over. */
+	CP_SERIES_DURATIONS = CP_SERIES_COUNT,
+	CP_SERIES_ALL
 };
+
+/* How long something took is known to a sixteenth of an octave, which is 6 %. */
+#define CP_TIMELINE_DURATION(label, ns) \
+	((uint32_t)(label) << 10 | cp_spread_bucket(ns) / (CP_SPREAD_OCTAVE / 16))
 
 enum cp_label_kind {
 	CP_LABEL_ALL,
@@ -76,7 +85,7 @@ struct cp_timeline {
 	bool live_unknown; /* what was freed is not known of all that was allocated */
 	CP_VEC(struct cp_label) labels;
 	CP_VEC(struct cp_timeline_node) nodes; /* the first one is the root */
-	struct cp_timeline_series series[CP_SERIES_COUNT];
+	struct cp_timeline_series series[CP_SERIES_ALL];
 	/* private */
 	struct cp_interner label_keys, node_keys;
 	struct cp_map stacks; /* thread's root, stack -> node */

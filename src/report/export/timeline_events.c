@@ -170,6 +170,20 @@ static CP_ERROR share_out(struct walk *w, const struct cp_span *span, const stru
 	return cp_timeline_add(w->t, CP_SERIES_CALLS, &cell);
 }
 
+static CP_ERROR add_duration(struct walk *w, const struct cp_span *span)
+{
+	struct cp_label label = { .kind = CP_LABEL_FUNCTION, .ref = span->function };
+	struct cp_timeline_cell cell = { .thread = span->thread, .weight = 1 };
+	uint32_t number;
+
+	if (span->inherited || span->end >= CP_SPAN_LOST)
+		return NULL;
+	CP_TRY(cp_timeline_label(w->t, &label, &number));
+	cell.bucket = cp_timeline_bucket(w->t, span->start_ns);
+	cell.node = CP_TIMELINE_DURATION(number, span->net_ns);
+	return cp_timeline_add(w->t, CP_SERIES_DURATIONS, &cell);
+}
+
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct walk *w = ctx;
@@ -182,6 +196,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		return err;
 	if (!err)
 		err = share_out(w, span, open);
+	if (!err)
+		err = add_duration(w, span);
 	c->now = open_of(cp_span_shown_outer(span));
 	cp_vec_free(&open->pieces);
 	free(open);

@@ -4,7 +4,7 @@
  *
  *     nodes    parent's distance before it, label * 4 + flags
  *     cells    of each thread: its number, how many, then bucket since the one before, node,
- *              weight, ticks
+ *              weight, ticks; of durations label * 1024 + duration instead of a node
  */
 #include "report/export/timeline_json.h"
 
@@ -16,10 +16,11 @@
 #include "report/look/table.h"
 
 static const char *const series_names[] = {
-	[CP_SERIES_RUNNING] = "running", [CP_SERIES_WAITING] = "waiting",
-	[CP_SERIES_CALLS] = "calls",	 [CP_SERIES_ALLOCATED] = "allocated",
-	[CP_SERIES_FREED] = "freed",	 [CP_SERIES_LOCKS] = "locks",
-	[CP_SERIES_THROWN] = "thrown",	 [CP_SERIES_SPANS] = "spans",
+	[CP_SERIES_RUNNING] = "running",     [CP_SERIES_WAITING] = "waiting",
+	[CP_SERIES_CALLS] = "calls",	     [CP_SERIES_ALLOCATED] = "allocated",
+	[CP_SERIES_FREED] = "freed",	     [CP_SERIES_LOCKS] = "locks",
+	[CP_SERIES_THROWN] = "thrown",	     [CP_SERIES_SPANS] = "spans",
+	[CP_SERIES_DURATIONS] = "durations",
 };
 
 struct writer {
@@ -106,7 +107,7 @@ static void write_series(struct writer *w)
 	size_t i, cursor;
 
 	cp_json_begin(&w->j, "series", '{');
-	for (i = 0; i < CP_SERIES_COUNT; i++) {
+	for (i = 0; i < CP_SERIES_ALL; i++) {
 		const struct cp_timeline_series *s = &w->t->series[i];
 
 		if (!s->cells.count)
