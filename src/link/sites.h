@@ -15,6 +15,7 @@
 #include "arch/arch.h"
 #include "arch/detour.h"
 #include "arch/insn.h"
+#include "base/doubt.h"
 #include "link/code.h"
 #include "link/link.h"
 
@@ -234,7 +235,7 @@ struct cp_event_hit {
 	 * the thread pointer. */
 	uint64_t caller;
 	uint64_t lost_ns; /* what stops of this thread took so far, not this one */
-	double doubt; /* about that: its variance, ns^2 */
+	struct cp_doubt doubt; /* about that */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */
 	uint64_t records; /* head of the thread's ring, which is at rest; 0: it has none */
 	uint32_t regs_size, vector_size, fetched_size;

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/doubt.h"
+
 /* Flags of a call that matter here; the others are the caller's. */
 #define CP_CALL_HIDDEN 1u /* doesn't count in the depth of the calls it makes */
 #define CP_CALL_BY_RETURN 2u /* its jumps are not seen: an enter at its sp is its tail call */
@@ -40,7 +42,7 @@ struct cp_call {
 	const void *subject;
 	uint64_t enter_ns;
 	uint64_t lost_ns, run_ns; /* of the thread at the entry (cp_event_hit) */
-	double doubt;
+	struct cp_doubt doubt;
 	uint32_t flags;
 	int32_t tid; /* that entered it */
 	int32_t entered_tid; /* INHERITED: in the parent */

@@ -49,7 +49,7 @@ static void begin(struct cp_call *call, const struct cp_call *outer)
 	call->caller = 0;
 	call->subject = NULL;
 	call->enter_ns = call->lost_ns = call->run_ns = 0;
-	call->doubt = 0;
+	call->doubt = (struct cp_doubt){ 0 };
 	call->flags = outer && outer->flags & marks ? CP_CALL_MARKED : 0;
 	call->entered_tid = 0;
 	call->entered_ns = 0;

@@ -247,7 +247,7 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 		return; /* no stop came in between */
 	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns);
 	own = own > 0 ? own : 0;
-	doubt = t->last_hit.doubt > call->doubt ? sqrt(t->last_hit.doubt - call->doubt) : 0;
+	doubt = cp_doubt_since(&t->last_hit.doubt, &call->doubt);
 	if (own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
 		doubt = own / 16; /* one stop may have been slow, unseen */
 	if (2 * doubt > PLAIN * own) {

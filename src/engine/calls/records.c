@@ -126,7 +126,7 @@ static void end_hold(cprof_thread *t, uint64_t now_ns)
 		return;
 	t->held_ns = 0;
 	t->last_hit.lost_ns += (uint64_t)(t->held_straight ? most : most / 2);
-	t->last_hit.doubt += t->held_straight ? 0 : most * most / 12;
+	cp_doubt_add_range(&t->last_hit.doubt, t->held_straight ? 0 : most);
 }
 
 static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_record *r)

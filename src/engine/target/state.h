@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "base/buf.h"
+#include "base/doubt.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/types.h"
@@ -123,7 +124,7 @@ struct cprof_thread {
 	bool blind; /* of a call it could not be told which stack it is on: nor of others */
 	struct { /* its last stop at a breakpoint; with what such a hold took since */
 		uint64_t lost_ns, run_ns;
-		double doubt;
+		struct cp_doubt doubt;
 	} last_hit;
 	uint64_t told_ns; /* time of the last call that was told by itself */
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */

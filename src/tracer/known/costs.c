@@ -5,6 +5,7 @@
  */
 #include "tracer/known/costs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,24 @@ static struct stop_cost cost_of(const uint64_t *sorted, size_t n)
 	return cost;
 }
 
+/* Another stop took so much longer than is typical of its kind. All kinds are taken together:
+ * what is rare would not be seen of one. */
+static void add_excess(struct calibration *c, double excess)
+{
+	double sum = 0, squares = 0, mean;
+	size_t n, i;
+
+	c->excess[c->excess_count++ % EXCESSES] = excess;
+	n = c->excess_count < EXCESSES ? c->excess_count : EXCESSES;
+	for (i = 0; i < n; i++) {
+		sum += c->excess[i];
+		squares += c->excess[i] * c->excess[i];
+	}
+	mean = sum / (double)n;
+	c->mean_excess = mean;
+	c->slant = sqrt(fmax(squares / (double)n - mean * mean, LEAST_SIGMA * LEAST_SIGMA) / (double)n);
+}
+
 uint64_t costs_add(struct calibration *c, uint64_t run_ns, uint64_t gap_ns, bool at_once)
 {
 	struct calibration_class *class = &c->classes[class_of(gap_ns, at_once)];
@@ -67,6 +86,7 @@ uint64_t costs_add(struct calibration *c, uint64_t run_ns, uint64_t gap_ns, bool
 	class->run_ns[class->count++ % CLASS_CALIBRATIONS] = run_ns;
 	n = sort_last(class->run_ns, CLASS_CALIBRATIONS, class->count, sorted);
 	class->cost = cost_of(sorted, n);
+	add_excess(c, (double)run_ns - class->cost.typical);
 	c->run_ns[c->count++ % CALIBRATIONS] = run_ns;
 	n = sort_last(c->run_ns, CALIBRATIONS, c->count, sorted);
 	c->cost = cost_of(sorted, n);
@@ -89,9 +109,21 @@ uint64_t costs_longest_gap(const struct calibration *c)
 	return longest;
 }
 
+static struct stop_cost with_mean(const struct calibration *c, struct stop_cost cost)
+{
+	cost.mean = cost.typical + c->mean_excess;
+	cost.slant = c->slant;
+	return cost;
+}
+
+struct stop_cost costs_of_any(const struct calibration *c)
+{
+	return with_mean(c, c->cost);
+}
+
 struct stop_cost costs_of(const struct calibration *c, uint64_t gap_ns, bool at_once)
 {
 	const struct calibration_class *class = &c->classes[class_of(gap_ns, at_once)];
 
-	return class->count >= ENOUGH ? class->cost : c->cost;
+	return with_mean(c, class->count >= ENOUGH ? class->cost : c->cost);
 }

@@ -22,8 +22,7 @@
  *         held it. Of what is between, what it waited for CPUs may have been our
  *         doing, and as much of the rest as others were seen late.
  *
- * So each piece adds to what was lost, and to how doubtful that is (a variance,
- * so that pieces that have nothing to do with each other add up as they do).
+ * So each piece adds to what was lost, and to how doubtful that is.
  */
 #include "tracer/known/own.h"
 
@@ -57,17 +56,17 @@ static struct piece piece_of(const struct thread *t, uint64_t total, const struc
 }
 
 /* Anything between the two. */
-static double between(double low, double high, double *doubt)
+static double between(double low, double high, struct cp_doubt *doubt)
 {
 	double range = high > low ? high - low : 0;
 
-	*doubt += range * range / 12;
+	cp_doubt_add_range(doubt, range);
 	return high - range / 2;
 }
 
 /* The time of its own of a thread that ran without a break. Less than nothing where stops
  * take less than usual: sums have to be right. */
-static double unbroken(struct calibration *c, const struct piece *p, double *doubt)
+static double unbroken(struct calibration *c, const struct piece *p, struct cp_doubt *doubt)
 {
 	double stops = (double)p->stops;
 	struct stop_cost cost = costs_of(c, p->gap_ns / p->stops, !p->wait_ns);
@@ -75,18 +74,19 @@ static double unbroken(struct calibration *c, const struct piece *p, double *dou
 	if (!c->count)
 		return between(0, (double)p->run_ns, doubt);
 	costs_gap(c, p->gap_ns / p->stops);
-	*doubt += stops * cost.sigma * cost.sigma;
-	return (double)p->run_ns - stops * cost.typical;
+	cp_doubt_add(doubt, stops, cost.sigma, cost.slant);
+	return (double)p->run_ns - stops * cost.mean;
 }
 
-static double broken(const struct calibration *c, const struct piece *p, double *doubt)
+static double broken(const struct calibration *c, const struct piece *p, struct cp_doubt *doubt)
 {
-	double stops = (double)p->stops, cost = stops * c->cost.typical;
+	struct stop_cost usual = costs_of_any(c);
+	double stops = (double)p->stops, cost = stops * usual.mean;
 	double high = (double)p->away_ns - cost, low = (double)p->run_ns - cost, late;
 
 	low = low > 0 ? low : 0;
 	high = high > 0 ? high : 0;
-	*doubt += stops * c->cost.sigma * c->cost.sigma;
+	cp_doubt_add(doubt, stops, usual.sigma, usual.slant);
 	if (!p->known || !c->count)
 		return between(low, high, doubt);
 	late = stops * (double)costs_longest_gap(c);

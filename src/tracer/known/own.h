@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/doubt.h"
+
 struct thread;
 struct tracer;
 
@@ -25,7 +27,7 @@ struct own {
 	uint64_t stopped_ns; /* the thread's counts by then */
 	uint32_t let_go;
 	uint64_t lost_ns; /* since the first one, to stops, this one not yet */
-	double doubt; /* about that: a variance, ns^2 */
+	struct cp_doubt doubt; /* about that */
 };
 
 /* The clock of a program: it runs while the threads that stop do something of their own. A

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How wrong a sum of estimates may be. What is wrong with them one by one adds up as
+ * variances do; what is wrong with all of them alike, as it is.
+ */
+#ifndef CP_BASE_DOUBT_H
+#define CP_BASE_DOUBT_H
+
+#include <math.h>
+
+struct cp_doubt {
+	double variance; /* ns^2 */
+	double slant; /* ns */
+};
+
+/* Adds that of `count` estimates. */
+static inline void cp_doubt_add(struct cp_doubt *to, double count, double sigma, double slant)
+{
+	to->variance += count * sigma * sigma;
+	to->slant += count * slant;
+}
+
+/* Adds that of the middle of a range, where nothing is known but that: whatever makes it one
+ * end here makes it that end the next time. */
+static inline void cp_doubt_add_range(struct cp_doubt *to, double range)
+{
+	to->slant += range / 4;
+}
+
+/* That of what was added since `then`: the sum is wrong by twice as much at most. */
+static inline double cp_doubt_since(const struct cp_doubt *now, const struct cp_doubt *then)
+{
+	double variance = now->variance - then->variance, slant = now->slant - then->slant;
+
+	return (variance > 0 ? sqrt(variance) : 0) + (slant > 0 ? slant : 0);
+}
+
+#endif
