@@ -193,6 +193,11 @@ struct cp_detour {
 	struct cp_detour_record records[CP_DETOUR_RECORDS];
 };
 
+/* The two windows, an entry's and an exit's behind it, of a function at `pc` that does
+ * nothing, with a record each: for trials in a process of one's own, by a thread whose ring is
+ * that at `zero`. False: there are no detours for this ISA, or this thread's is elsewhere. */
+bool cp_detour_nothing(const struct cp_arch *arch, uint64_t pc, struct cp_detour windows_ret[2]);
+
 /* ---- code ---- */
 
 /* Can the code be moved to somewhere else at all? The same rules as of

@@ -556,3 +556,22 @@ bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t s
 	cp_x86_detour(&e, &d, &rings, 0, NULL);
 	return !e.bad;
 }
+
+bool cp_detour_nothing(const struct cp_arch *arch, uint64_t pc, struct cp_detour windows_ret[2])
+{
+	static const uint8_t entry[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 }, /* nopl 0(%rax,%rax) */
+		exit[] = { 0x0f, 0x1f, 0x40, 0x00, 0xc3 }; /* nopl 0(%rax); ret */
+
+	if (arch->e_machine != EM_X86_64)
+		return false;
+	windows_ret[0] = (struct cp_detour){ .pc = pc, .size = sizeof(entry), .record_count = 1 };
+	memcpy(windows_ret[0].code, entry, sizeof(entry));
+	windows_ret[0].records[0].value_count = 1; /* who called */
+	windows_ret[0].records[0].values[0].kind = CP_DETOUR_STACK;
+	windows_ret[1] = (struct cp_detour){ .pc = pc + sizeof(entry),
+					     .size = sizeof(exit),
+					     .record_count = 1 };
+	memcpy(windows_ret[1].code, exit, sizeof(exit));
+	windows_ret[1].records[0].before = sizeof(exit) - 1;
+	return true;
+}

@@ -227,9 +227,10 @@ typedef struct cprof_call_statistics {
 	uint64_t fast_functions; /* with detours; */
 	uint64_t records, records_lost; /* told by those, and dropped because there was no room */
 	uint64_t fast_sites; /* of `sites`, those with detours */
-	/* What a call by detours takes more at most, by the shortest that were seen; 0: not
+	/* What a call by detours takes more, by a trial when tracing began, where nobody read what
+	 * was written; and how much of it lies between the times of its entry and exit. 0: not
 	 * known. */
-	uint64_t detour_ns;
+	uint64_t detour_ns, detour_within_ns;
 	/* Of `records`: what pointers lead to was not read, for the program might have been
 	 * alone by then. */
 	uint64_t records_unread;

@@ -27,6 +27,11 @@ static inline void cp_doubt_add_range(struct cp_doubt *to, double range)
 	to->slant += range / 4;
 }
 
+/* What was taken without a stop: certainly, and how much more it may have been. */
+struct cp_taken {
+	double ns, range;
+};
+
 /* That of what was added since `then`: the sum is wrong by twice as much at most. */
 static inline double cp_doubt_since(const struct cp_doubt *now, const struct cp_doubt *then)
 {

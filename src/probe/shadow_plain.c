@@ -50,6 +50,7 @@ static void begin(struct cp_call *call, const struct cp_call *outer)
 	call->subject = NULL;
 	call->enter_ns = call->lost_ns = call->run_ns = 0;
 	call->doubt = (struct cp_doubt){ 0 };
+	call->taken = (struct cp_taken){ 0 };
 	call->flags = outer && outer->flags & marks ? CP_CALL_MARKED : 0;
 	call->entered_tid = 0;
 	call->entered_ns = 0;

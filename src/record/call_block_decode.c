@@ -61,6 +61,23 @@ static bool opened(struct cp_call_block_reader *r, const struct cp_record_call *
 	return true;
 }
 
+void cp_call_settle(const struct cp_call_costs *costs, uint64_t inner, uint64_t duration_ns,
+		    uint64_t *overhead_ret, uint64_t *uncertain_ret)
+{
+	uint64_t certain = (costs->own_ps + inner * costs->inner_ps) / 1000,
+		 more = (costs->own_doubt_ps + inner * costs->inner_doubt_ps) / 1000, rest;
+
+	certain = certain < duration_ns ? certain : duration_ns;
+	rest = duration_ns - certain;
+	more = more < rest ? more : rest;
+	if (more / 2 <= (rest - more / 2) / 10) {
+		certain += more / 2;
+		more = 0;
+	}
+	*overhead_ret = certain;
+	*uncertain_ret = more;
+}
+
 static void closed(struct cp_call_block_reader *r, struct cp_record_call *call, uint64_t inner)
 {
 	const struct cp_call_costs *costs = &r->block.costs;
@@ -70,8 +87,7 @@ static void closed(struct cp_call_block_reader *r, struct cp_record_call *call, 
 		r->frames.items[call->depth].function = 0;
 	if (call->depth && known(r, call->depth - 1))
 		r->frames.items[call->depth - 1].inner += inner + 1;
-	call->overhead_ns = cp_call_cost(costs->own_ps, costs->inner_ps, inner);
-	call->uncertain_ns = cp_call_cost(costs->own_doubt_ps, costs->inner_doubt_ps, inner);
+	cp_call_settle(costs, inner, call->duration_ns, &call->overhead_ns, &call->uncertain_ns);
 }
 
 static struct cp_call_callees *callees_of(struct cp_call_block_reader *r, uint32_t function)

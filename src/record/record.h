@@ -145,7 +145,7 @@ struct cp_record_totals {
 	uint64_t call_fast; /* functions with detours; */
 	uint64_t call_records, call_records_lost; /* what those told, and had no room for */
 	uint64_t call_fast_sites; /* of call_sites, those with detours */
-	uint64_t detour_ns; /* what a call by detours takes more, at most; 0: not known */
+	uint64_t detour_ns; /* what a call by detours took more in a trial; 0: not known */
 	uint64_t call_records_unread; /* of call_records, without what pointers lead to */
 	uint64_t call_conditional; /* 1: only calls for which a condition held */
 	uint64_t call_rejected_inside, call_rejected_condition, call_rejected_late;

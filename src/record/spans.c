@@ -228,10 +228,8 @@ static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
 	span->cpu_ns = call->cpu_ns;
 	if (s->costs) {
 		span->duration_ns = span->end_ns - span->start_ns;
-		span->overhead_ns =
-			cp_call_cost(s->costs->own_ps, s->costs->inner_ps, span->inner_calls);
-		span->uncertain_ns = cp_call_cost(s->costs->own_doubt_ps, s->costs->inner_doubt_ps,
-						  span->inner_calls);
+		cp_call_settle(s->costs, span->inner_calls, span->duration_ns, &span->overhead_ns,
+			       &span->uncertain_ns);
 	}
 	return finish(s, t, place - 1, call);
 }

@@ -45,6 +45,23 @@ static const struct cp_call_costs costs = {
 	.own_ps = 12300, .inner_ps = 41700, .own_doubt_ps = 900, .inner_doubt_ps = 2100
 };
 
+/* What is certain, and how much more it may be; or the middle, if that is right to a tenth. */
+static void add_costs(struct cp_record_call *call, uint64_t inner)
+{
+	uint64_t least = (costs.own_ps + inner * costs.inner_ps) / 1000;
+	uint64_t most = least + (costs.own_doubt_ps + inner * costs.inner_doubt_ps) / 1000;
+	uint64_t lasted = call->duration_ns, half;
+
+	least = least > lasted ? lasted : least;
+	most = most > lasted ? lasted : most;
+	half = (most - least) / 2;
+	call->overhead_ns = least;
+	if (10 * half <= lasted - least - half)
+		call->overhead_ns += half;
+	else
+		call->uncertain_ns = most - least;
+}
+
 static uint64_t seed;
 
 static uint32_t below(uint32_t n)
@@ -137,8 +154,7 @@ static void leave(struct program *p, uint32_t t)
 		call.target = below(FUNCTIONS);
 	if (call.kind == CP_RECORD_UNWIND && below(2))
 		call.flags = CP_RECORD_CALL_ENDED;
-	call.overhead_ns = (costs.own_ps + inner * costs.inner_ps) / 1000;
-	call.uncertain_ns = (costs.own_doubt_ps + inner * costs.inner_doubt_ps) / 1000;
+	add_costs(&call, inner);
 	thread->depth = at;
 	if (at)
 		thread->frames[at - 1].inner += inner + 1;

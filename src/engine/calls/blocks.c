@@ -216,31 +216,10 @@ static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
 	return sp >= t->stack_low && sp < t->stack_end ? sp : 0;
 }
 
-/* What a detour costs shows in the shortest of these (engine_detour_cost()). */
-static void note_cost(struct engine_detour_cost *cost, const cprof_call_event *last, uint8_t kind,
-		      uint32_t depth, uint64_t ts_ns)
-{
-	uint64_t took = ts_ns - last->timestamp_ns;
-
-	if (took >= ENGINE_COST_NS || last->depth != depth)
-		return;
-	if (last->kind == CPROF_CALL_ENTER && kind == CPROF_CALL_LEAVE) {
-		cost->within[took]++;
-		cost->withins++;
-	} else if (last->kind == CPROF_CALL_LEAVE && kind == CPROF_CALL_ENTER) {
-		cost->around[took]++;
-		cost->arounds++;
-	}
-}
-
-static cprof_call_event *next_event(const struct engine_blocks *b, uint8_t kind, uint32_t depth,
-				    uint64_t ts_ns)
+static cprof_call_event *next_event(const struct engine_blocks *b)
 {
 	struct engine_ring *ring = b->ring;
 
-	if (ring->block.count)
-		note_cost(&b->session->calls->cost, &ring->block.items[ring->block.count - 1], kind,
-			  depth, ts_ns);
 	if (ring->block.count == BLOCK_MAX)
 		engine_blocks_tell(b->session, ring);
 	b->session->calls->events++;
@@ -270,8 +249,9 @@ static bool enter(const struct engine_blocks *b, const struct engine_plain_site 
 	call->lost_ns = t->last_hit.lost_ns;
 	call->run_ns = t->last_hit.run_ns;
 	call->doubt = t->last_hit.doubt;
+	call->taken = t->last_hit.taken;
 	call->flags |= CALL_IN_BLOCK;
-	*next_event(b, CPROF_CALL_ENTER, call->depth, ts_ns) = (cprof_call_event){
+	*next_event(b) = (cprof_call_event){
 		.timestamp_ns = ts_ns,
 		.function = site->function,
 		.enter_ns = ts_ns,
@@ -293,7 +273,7 @@ static bool leave(const struct engine_blocks *b, const struct engine_plain_site 
 	if (!call || !(call->flags & CALL_IN_BLOCK) || call->flags & CP_CALL_INHERITED ||
 	    call->lost_ns != b->thread->last_hit.lost_ns)
 		return false;
-	*next_event(b, kind, call->depth, ts_ns) = (cprof_call_event){
+	*next_event(b) = (cprof_call_event){
 		.timestamp_ns = ts_ns,
 		.function = call->subject,
 		.enter_ns = call->enter_ns,
@@ -302,6 +282,7 @@ static bool leave(const struct engine_blocks *b, const struct engine_plain_site 
 		.kind = kind,
 	};
 	cp_shadow_leave_plain(&b->ring->own, tail);
+	engine_price_take(&b->session->calls->price, 2, &b->thread->last_hit.taken);
 	return true;
 }
 

@@ -232,23 +232,36 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
  * tenth. */
 #define PLAIN 0.1
 
+/* What detours took of the call's time: of those inside, and between its own entry and exit,
+ * if records tell of those. */
+static struct cp_taken taken_since(const cprof_session *s, const struct cp_taken *now,
+				   const struct cp_call *call)
+{
+	const struct engine_hit *hit = s->current.hit;
+	double within = hit && hit->recorded ? s->calls->price.within_ps / 1e3 : 0;
+
+	return (struct cp_taken){ now->ns - call->taken.ns + within,
+				  now->range - call->taken.range + within };
+}
+
 /* Sets how much of the time since the entry cprof's stops took. Where that is not known
  * well enough: what is certain, and how much more it may have been. */
 static void set_overhead(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
 {
 	double lasted = (double)(ret->timestamp_ns - ret->enter_ns), own, doubt;
 	const cprof_thread *t = s->current.thread;
+	struct cp_taken taken;
 
 	if (!t || t->tid != call->tid || t->last_hit.lost_ns < call->lost_ns) {
 		ret->uncertain_ns = (uint64_t)lasted;
 		return;
 	}
-	if (t->last_hit.lost_ns == call->lost_ns)
-		return; /* no stop came in between */
-	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns);
+	taken = taken_since(s, &t->last_hit.taken, call);
+	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns) - taken.ns - taken.range / 2;
 	own = own > 0 ? own : 0;
-	doubt = cp_doubt_since(&t->last_hit.doubt, &call->doubt);
-	if (own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
+	doubt = cp_doubt_since(&t->last_hit.doubt, &call->doubt) + taken.range / 4;
+	if (t->last_hit.lost_ns != call->lost_ns &&
+	    own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
 		doubt = own / 16; /* one stop may have been slow, unseen */
 	if (2 * doubt > PLAIN * own) {
 		own = own + doubt > 0 ? own + 2 * doubt : doubt;
@@ -434,6 +447,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		.lost_ns = s->current.thread->last_hit.lost_ns,
 		.run_ns = e->run_ns,
 		.doubt = e->doubt,
+		.taken = s->current.thread->last_hit.taken,
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
 	}, ended = { 0 }, *entered;
 

@@ -69,6 +69,7 @@ static bool inherit(void *ctx, struct cp_call *call)
 	call->run_ns = call->run_ns != 0; /* 0: not asked for */
 	call->lost_ns = 0;
 	call->doubt = (struct cp_doubt){ 0 };
+	call->taken = (struct cp_taken){ 0 };
 	return true;
 }
 

@@ -30,6 +30,8 @@
 
 #define ALIVE_NS CP_NS_PER_S /* how long the program believes that somebody reads */
 #define ANCHOR_NS (CP_NS_PER_S / 10) /* between anchors of the clock, at first */
+#define VALUE_NS 4.0 /* that a record's word takes at most, with what it points to, */
+#define STACK_NS 2e3 /* and a copy of the stack */
 #define FLUSH 4096 /* records after which there is room for as many */
 
 /* ---- time ---- */
@@ -103,6 +105,20 @@ static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32
 	engine_on_disarmed(s, &e);
 }
 
+/* What the record took, of the calls around it: its values after its time, of a call that is
+ * over the rest. */
+static void take(const cprof_session *s, uint32_t number, const struct cp_record *r)
+{
+	const struct engine_price *price = &s->calls->price;
+	struct cp_taken *taken = &s->current.thread->last_hit.taken;
+
+	if (!price->whole_ps)
+		return;
+	taken->range += VALUE_NS * r->value_words + (r->stack_size ? STACK_NS : 0);
+	if (s->calls->sites.items[number].kind != ENGINE_SITE_ENTRY)
+		engine_price_take(price, 2, taken);
+}
+
 /* The record as a hit of one site; `words` moves behind the site's values. */
 static void tell_site(cprof_session *s, struct engine_ring *ring, const struct cp_record *r,
 		      uint32_t number, struct engine_words *words)
@@ -112,6 +128,7 @@ static void tell_site(cprof_session *s, struct engine_ring *ring, const struct c
 	if (!engine_told_fill(s, ring, r, number, words, &told))
 		return;
 	engine_calls_deliver(s, &told.hit);
+	take(s, number, r);
 	if (s->calls->sites.items[number].kind == ENGINE_SITE_ENTRY)
 		count_entry(s, ring, s->calls->sites.items[number].traced);
 }

@@ -161,8 +161,10 @@ static struct engine_rings *make_rings(cprof_process *p)
 	errnum = map_rings(p, rings);
 	if (!errnum)
 		rings->items = calloc(rings->count, sizeof(*rings->items));
-	if (!errnum && rings->items && cp_vec_push(&p->session->calls->rings, rings))
+	if (!errnum && rings->items && cp_vec_push(&p->session->calls->rings, rings)) {
+		p->session->calls->price = engine_price();
 		return rings;
+	}
 	cp_debug("rings of %d: %s", p->pid, strerror(errnum));
 	release_rings(p->session, rings);
 	return NULL;
@@ -202,31 +204,6 @@ void engine_rings_forget(cprof_process *p)
 	free(p->detours->callers);
 	free(p->detours);
 	p->detours = NULL;
-}
-
-/* One in a hundred takes less. */
-static uint64_t short_one(const uint64_t *counts, uint64_t total)
-{
-	uint64_t below = 0;
-	size_t ns;
-
-	for (ns = 0; ns < ENGINE_COST_NS; ns++) {
-		below += counts[ns];
-		if (below * 100 >= total)
-			return ns;
-	}
-	return 0;
-}
-
-#define ENOUGH 1000 /* of them, to say which are short */
-
-/* The shortest calls of a program do next to nothing, and so does what is between two of
- * them: nearly all of it is the detours'. */
-uint64_t engine_detour_cost(const struct engine_detour_cost *cost)
-{
-	if (cost->withins < ENOUGH || cost->arounds < ENOUGH)
-		return 0;
-	return short_one(cost->within, cost->withins) + short_one(cost->around, cost->arounds);
 }
 
 struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid)

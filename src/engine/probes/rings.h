@@ -102,7 +102,5 @@ void engine_ring_stack(const cprof_thread *t);
 /* One more block of a sample, or one less, counts as live at the address, or one like it
  * (arch/detour_ring.h). */
 void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more);
-/* What a call costs more for being seen by detours: at most, in ns; 0: not known. */
-uint64_t engine_detour_cost(const struct engine_detour_cost *cost);
 
 #endif

@@ -19,6 +19,7 @@
 #include "arch/detour.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/probes/price.h"
 #include "engine/target/family.h"
 #include "inspect/declared.h"
 #include "inspect/inspect.h"
@@ -209,14 +210,6 @@ struct engine_clock {
 	uint64_t alive_ticks; /* for how long the program is told that somebody reads */
 };
 
-/* The shortest times between records of a thread: of a call that makes no other one, and
- * from its end to the next call by the same one. */
-#define ENGINE_COST_NS 512
-struct engine_detour_cost {
-	uint64_t within[ENGINE_COST_NS], around[ENGINE_COST_NS]; /* how often, by ns */
-	uint64_t withins, arounds;
-};
-
 struct engine_calls {
 	/* settings */
 	CP_VEC(struct engine_trace) traces;
@@ -261,7 +254,7 @@ struct engine_calls {
 	CP_VEC(struct engine_yielded) yielded; /* breakpoints that are still to be placed */
 	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
 	struct engine_clock clock;
-	struct engine_detour_cost cost;
+	struct engine_price price; /* of a call by detours */
 	uint64_t changes; /* of what is known of sites: images, functions, detours */
 	uint64_t records, records_lost, records_unread;
 	bool walks, reaches; /* some of them bring stacks, or what pointers lead to */

@@ -356,7 +356,8 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.records = c->records,
 		.records_lost = c->records_lost,
 		.fast_sites = c->detoured_sites,
-		.detour_ns = engine_detour_cost(&c->cost),
+		.detour_ns = (c->price.whole_ps + 500) / 1000,
+		.detour_within_ns = (c->price.within_ps + 500) / 1000,
 		.records_unread = c->records_unread,
 	};
 }

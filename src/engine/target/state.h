@@ -125,6 +125,7 @@ struct cprof_thread {
 	struct { /* its last stop at a breakpoint; with what such a hold took since */
 		uint64_t lost_ns, run_ns;
 		struct cp_doubt doubt;
+		struct cp_taken taken; /* by detours so far */
 	} last_hit;
 	uint64_t told_ns; /* time of the last call that was told by itself */
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */

@@ -134,18 +134,22 @@ static void on_disarmed(cprof_profiler *p, const cprof_function *f, uint32_t rat
 static void on_block(cprof_profiler *p, cprof_thread *thread, const cprof_call_event *events,
 		     size_t count)
 {
-	static const struct cp_call_costs no_costs; /* a detour's time is what it is */
 	static const uint8_t kinds[] = { [CPROF_CALL_ENTER] = CP_RECORD_ENTER,
 					 [CPROF_CALL_LEAVE] = CP_RECORD_LEAVE,
 					 [CPROF_CALL_TAIL_CALL] = CP_RECORD_TAIL_CALL };
 	struct cp_record_call r = { .target = CP_RECORD_NONE, .stack = CP_RECORD_NONE };
+	cprof_call_statistics c;
 	size_t i;
 
 	r.thread = collector_thread(p, thread);
 	if (r.thread == CP_LIVE_ALL)
 		return;
 	pthread_mutex_lock(&p->lock);
-	p->spans.costs = &no_costs;
+	if (!p->costs.inner_ps) {
+		cprof_get_call_statistics(&c);
+		p->costs = cp_call_costs_by(c.detour_within_ns, c.detour_ns);
+	}
+	p->spans.costs = &p->costs;
 	for (i = 0; i < count && !p->failed; i++) {
 		r.kind = kinds[events[i].kind];
 		r.ts_ns = events[i].timestamp_ns;

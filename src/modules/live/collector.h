@@ -54,6 +54,7 @@ struct cprof_profiler {
 	cprof_callspec *spec; /* owned */
 	struct cp_map functions; /* cprof_function * that is traced -> number */
 	struct cp_spans spans; /* calls that are open */
+	struct cp_call_costs costs; /* of those by detours; 0: not asked yet */
 	uint64_t disarmed; /* functions */
 	/* ---- both ---- */
 	pthread_mutex_t lock;

@@ -148,9 +148,9 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 		cp_buf_str(text, " no longer for being called too often");
 	}
 	if (t->detour_ns) {
-		cp_buf_str(text, "; a call by detours takes at most ");
+		cp_buf_str(text, "; a call by detours took ");
 		cp_add_time(text, t->detour_ns);
-		cp_buf_str(text, " more (the shortest that were seen)");
+		cp_buf_str(text, " more, tried out alone");
 	}
 	trap_part(t, text);
 	row(out, look, "traced        ", text);

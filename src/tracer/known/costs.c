@@ -14,6 +14,7 @@
 /* From the tenth part to the last but a tenth of what is distributed normally. */
 #define TENTHS 2.56
 #define ENOUGH 4u /* of a class, to say something about it */
+#define GAP_UNSEEN UINT64_C(2000000) /* ns; where none was seen, none is longer than that */
 #define FIRST 8u /* with so few all are taken for usual */
 
 static int compare(const void *a, const void *b)
@@ -74,7 +75,8 @@ static void add_excess(struct calibration *c, double excess)
 	}
 	mean = sum / (double)n;
 	c->mean_excess = mean;
-	c->slant = sqrt(fmax(squares / (double)n - mean * mean, LEAST_SIGMA * LEAST_SIGMA) / (double)n);
+	c->slant = sqrt(fmax(squares / (double)n - mean * mean, LEAST_SIGMA * LEAST_SIGMA) /
+			(double)n);
 }
 
 uint64_t costs_add(struct calibration *c, uint64_t run_ns, uint64_t gap_ns, bool at_once)
@@ -102,7 +104,7 @@ void costs_gap(struct calibration *c, uint64_t gap_ns)
 uint64_t costs_longest_gap(const struct calibration *c)
 {
 	size_t n = c->gap_count < CALIBRATIONS ? c->gap_count : CALIBRATIONS, i;
-	uint64_t longest = 0;
+	uint64_t longest = n ? 0 : GAP_UNSEEN;
 
 	for (i = 0; i < n; i++)
 		longest = c->gaps[i] > longest ? c->gaps[i] : longest;

@@ -87,7 +87,7 @@ static double broken(const struct calibration *c, const struct piece *p, struct 
 	low = low > 0 ? low : 0;
 	high = high > 0 ? high : 0;
 	cp_doubt_add(doubt, stops, usual.sigma, usual.slant);
-	if (!p->known || !c->count)
+	if (!p->known)
 		return between(low, high, doubt);
 	late = stops * (double)costs_longest_gap(c);
 	late = (double)p->wait_ns + (late < (double)p->gap_ns ? late : (double)p->gap_ns);

@@ -37,6 +37,7 @@
 /* Calls that came together. */
 struct block {
 	CP_VEC(struct cp_call_entry) entries;
+	struct cp_call_costs costs; /* 0: not asked yet */
 	struct {
 		const cprof_function *function;
 		uint32_t location;
@@ -195,8 +196,13 @@ static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_
 
 /* ---- blocks ---- */
 
-/* A detour's time is what it is: nothing is taken off. */
-static const struct cp_call_costs no_costs;
+static struct cp_call_costs costs_of_detours(void)
+{
+	cprof_call_statistics c;
+
+	cprof_get_call_statistics(&c);
+	return cp_call_costs_by(c.detour_within_ns, c.detour_ns);
+}
 
 static uint32_t function_of(cprof_profiler *log, struct block *b, const cprof_function *f)
 {
@@ -256,16 +262,18 @@ static void on_block(cprof_profiler *log, cprof_thread *thread, const cprof_call
 	size_t i;
 
 	b->entries.count = 0;
+	if (!b->costs.inner_ps)
+		b->costs = costs_of_detours();
 	if (!number || !cp_vec_reserve(&b->entries, count))
 		return;
 	for (i = 0; i < count; i++)
 		if (!c->most || events[i].depth < c->most)
 			set_entry(log, c, &events[i], &b->entries.items[b->entries.count++]);
 	if (c->summary)
-		cp_recorder_summary_add_block(log, &c->sums, thread, &no_costs, b->entries.items,
+		cp_recorder_summary_add_block(log, &c->sums, thread, &b->costs, b->entries.items,
 					      b->entries.count);
 	else
-		cp_record_call_block(log->writer, (uint32_t)*number, &no_costs, b->entries.items,
+		cp_record_call_block(log->writer, (uint32_t)*number, &b->costs, b->entries.items,
 				     b->entries.count);
 	c->count += b->entries.count;
 }
