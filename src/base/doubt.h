@@ -7,6 +7,7 @@
 #define CP_BASE_DOUBT_H
 
 #include <math.h>
+#include <stdint.h>
 
 struct cp_doubt {
 	double variance; /* ns^2 */
@@ -30,6 +31,14 @@ static inline void cp_doubt_add_range(struct cp_doubt *to, double range)
 /* What was taken without a stop: certainly, and how much more it may have been. */
 struct cp_taken {
 	double ns, range;
+};
+
+/* What cprof took of a thread's time so far. */
+struct cp_account {
+	uint64_t lost_ns; /* by stops */
+	struct cp_doubt doubt; /* about that */
+	struct cp_taken taken; /* by detours */
+	uint64_t run_ns; /* its CPU time; 0: not known */
 };
 
 /* That of what was added since `then`: the sum is wrong by twice as much at most. */

@@ -238,8 +238,7 @@ struct cp_event_hit {
 	struct cp_doubt doubt; /* about that */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */
 	uint64_t records; /* head of the thread's ring, which is at rest; 0: it has none */
-	uint32_t regs_size, vector_size, fetched_size;
-	uint32_t stack_size;
+	uint32_t regs_size, vector_size, fetched_size, stack_size;
 	uint64_t stack_base;
 };
 

@@ -41,9 +41,7 @@ struct cp_call {
 	uint64_t caller; /* return address; the caller's, as the next one */
 	const void *subject;
 	uint64_t enter_ns;
-	uint64_t lost_ns, run_ns; /* of the thread at the entry (cp_event_hit) */
-	struct cp_doubt doubt;
-	struct cp_taken taken; /* by detours */
+	struct cp_account account; /* of the thread at the entry */
 	uint32_t flags;
 	int32_t tid; /* that entered it */
 	int32_t entered_tid; /* INHERITED: in the parent */

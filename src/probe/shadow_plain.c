@@ -48,9 +48,8 @@ static void begin(struct cp_call *call, const struct cp_call *outer)
 	call->depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
 	call->caller = 0;
 	call->subject = NULL;
-	call->enter_ns = call->lost_ns = call->run_ns = 0;
-	call->doubt = (struct cp_doubt){ 0 };
-	call->taken = (struct cp_taken){ 0 };
+	call->enter_ns = 0;
+	call->account = (struct cp_account){ 0 };
 	call->flags = outer && outer->flags & marks ? CP_CALL_MARKED : 0;
 	call->entered_tid = 0;
 	call->entered_ns = 0;

@@ -246,10 +246,7 @@ static bool enter(const struct engine_blocks *b, const struct engine_plain_site 
 	call->caller = caller;
 	call->subject = site->function;
 	call->enter_ns = ts_ns;
-	call->lost_ns = t->last_hit.lost_ns;
-	call->run_ns = t->last_hit.run_ns;
-	call->doubt = t->last_hit.doubt;
-	call->taken = t->last_hit.taken;
+	call->account = t->account;
 	call->flags |= CALL_IN_BLOCK;
 	*next_event(b) = (cprof_call_event){
 		.timestamp_ns = ts_ns,
@@ -271,7 +268,7 @@ static bool leave(const struct engine_blocks *b, const struct engine_plain_site 
 	uint8_t kind = tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE;
 
 	if (!call || !(call->flags & CALL_IN_BLOCK) || call->flags & CP_CALL_INHERITED ||
-	    call->lost_ns != b->thread->last_hit.lost_ns)
+	    call->account.lost_ns != b->thread->account.lost_ns)
 		return false;
 	*next_event(b) = (cprof_call_event){
 		.timestamp_ns = ts_ns,
@@ -282,7 +279,7 @@ static bool leave(const struct engine_blocks *b, const struct engine_plain_site 
 		.kind = kind,
 	};
 	cp_shadow_leave_plain(&b->ring->own, tail);
-	engine_price_take(&b->session->calls->price, 2, &b->thread->last_hit.taken);
+	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
 	return true;
 }
 

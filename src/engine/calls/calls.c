@@ -127,9 +127,9 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 static void note_account(cprof_thread *t, const struct cp_event_hit *e)
 {
 	t->held_ns = 0;
-	t->last_hit.lost_ns = e->lost_ns;
-	t->last_hit.run_ns = e->run_ns;
-	t->last_hit.doubt = e->doubt;
+	t->account.lost_ns = e->lost_ns;
+	t->account.run_ns = e->run_ns;
+	t->account.doubt = e->doubt;
 }
 
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
@@ -240,8 +240,8 @@ static struct cp_taken taken_since(const cprof_session *s, const struct cp_taken
 	const struct engine_hit *hit = s->current.hit;
 	double within = hit && hit->recorded ? s->calls->price.within_ps / 1e3 : 0;
 
-	return (struct cp_taken){ now->ns - call->taken.ns + within,
-				  now->range - call->taken.range + within };
+	return (struct cp_taken){ now->ns - call->account.taken.ns + within,
+				  now->range - call->account.taken.range + within };
 }
 
 /* Sets how much of the time since the entry cprof's stops took. Where that is not known
@@ -252,15 +252,16 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 	const cprof_thread *t = s->current.thread;
 	struct cp_taken taken;
 
-	if (!t || t->tid != call->tid || t->last_hit.lost_ns < call->lost_ns) {
+	if (!t || t->tid != call->tid || t->account.lost_ns < call->account.lost_ns) {
 		ret->uncertain_ns = (uint64_t)lasted;
 		return;
 	}
-	taken = taken_since(s, &t->last_hit.taken, call);
-	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns) - taken.ns - taken.range / 2;
+	taken = taken_since(s, &t->account.taken, call);
+	own = lasted - (double)(t->account.lost_ns - call->account.lost_ns) - taken.ns -
+	      taken.range / 2;
 	own = own > 0 ? own : 0;
-	doubt = cp_doubt_since(&t->last_hit.doubt, &call->doubt) + taken.range / 4;
-	if (t->last_hit.lost_ns != call->lost_ns &&
+	doubt = cp_doubt_since(&t->account.doubt, &call->account.doubt) + taken.range / 4;
+	if (t->account.lost_ns != call->account.lost_ns &&
 	    own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
 		doubt = own / 16; /* one stop may have been slow, unseen */
 	if (2 * doubt > PLAIN * own) {
@@ -275,9 +276,10 @@ static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 {
 	const cprof_thread *t = s->current.thread;
 
-	if (!t || t->tid != call->tid || !call->run_ns || t->last_hit.run_ns < call->run_ns)
+	if (!t || t->tid != call->tid || !call->account.run_ns ||
+	    t->account.run_ns < call->account.run_ns)
 		return 0;
-	return t->last_hit.run_ns - call->run_ns;
+	return t->account.run_ns - call->account.run_ns;
 }
 
 /* The exception that unwinds the call; NULL: none is known. */
@@ -444,10 +446,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		.function = number,
 		.caller = e->caller,
 		.enter_ns = e->e.ts_ns,
-		.lost_ns = s->current.thread->last_hit.lost_ns,
-		.run_ns = e->run_ns,
-		.doubt = e->doubt,
-		.taken = s->current.thread->last_hit.taken,
+		.account = s->current.thread->account,
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
 	}, ended = { 0 }, *entered;
 
@@ -691,7 +690,7 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 static void note_hold(cprof_thread *t, const struct cp_event_hit *e, uint64_t now_ns)
 {
 	if (now_ns > e->e.ts_ns)
-		t->last_hit.lost_ns += now_ns - e->e.ts_ns;
+		t->account.lost_ns += now_ns - e->e.ts_ns;
 	t->held_ns = now_ns;
 	t->held_straight = false;
 }

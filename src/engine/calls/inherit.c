@@ -66,10 +66,8 @@ static bool inherit(void *ctx, struct cp_call *call)
 	call->subject = image ? engine_traced_function(s, image, call->function) : NULL;
 	call->data = copy_entry(call->data);
 	call->enter_ns = s->calls->now_ns;
-	call->run_ns = call->run_ns != 0; /* 0: not asked for */
-	call->lost_ns = 0;
-	call->doubt = (struct cp_doubt){ 0 };
-	call->taken = (struct cp_taken){ 0 };
+	call->account =
+		(struct cp_account){ .run_ns = call->account.run_ns != 0 }; /* 0: not asked */
 	return true;
 }
 

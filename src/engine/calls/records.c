@@ -110,7 +110,7 @@ static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32
 static void take(const cprof_session *s, uint32_t number, const struct cp_record *r)
 {
 	const struct engine_price *price = &s->calls->price;
-	struct cp_taken *taken = &s->current.thread->last_hit.taken;
+	struct cp_taken *taken = &s->current.thread->account.taken;
 
 	if (!price->whole_ps)
 		return;
@@ -142,8 +142,8 @@ static void end_hold(cprof_thread *t, uint64_t now_ns)
 	if (!t->held_ns)
 		return;
 	t->held_ns = 0;
-	t->last_hit.lost_ns += (uint64_t)(t->held_straight ? most : most / 2);
-	cp_doubt_add_range(&t->last_hit.doubt, t->held_straight ? 0 : most);
+	t->account.lost_ns += (uint64_t)(t->held_straight ? most : most / 2);
+	cp_doubt_add_range(&t->account.doubt, t->held_straight ? 0 : most);
 }
 
 static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_record *r)

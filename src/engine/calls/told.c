@@ -234,9 +234,9 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 					     .site = number,
 					     .slot = t->slot,
 					     .sp = whole_sp(t, ring, r->sp),
-					     .lost_ns = t->last_hit.lost_ns,
-					     .doubt = t->last_hit.doubt,
-					     .run_ns = t->last_hit.run_ns };
+					     .lost_ns = t->account.lost_ns,
+					     .doubt = t->account.doubt,
+					     .run_ns = t->account.run_ns };
 	told->hit = (struct engine_hit){ .event = &told->event,
 					 .site = number,
 					 .image = engine_detours_image(t->process, site->traced),

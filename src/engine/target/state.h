@@ -122,11 +122,7 @@ struct cprof_thread {
 	uint64_t held_ns; /* since when, by a stop of which no other told; 0: it isn't */
 	bool root_asked, held_straight; /* straight: to the record that it was held before */
 	bool blind; /* of a call it could not be told which stack it is on: nor of others */
-	struct { /* its last stop at a breakpoint; with what such a hold took since */
-		uint64_t lost_ns, run_ns;
-		struct cp_doubt doubt;
-		struct cp_taken taken; /* by detours so far */
-	} last_hit;
+	struct cp_account account; /* at its last stop, with what such a hold took since */
 	uint64_t told_ns; /* time of the last call that was told by itself */
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;
