@@ -38,7 +38,7 @@ const drag = (lane, from, to) => {
 $script
 </script></body></html>
 END
-	chrome --window-size=1400,900 --dump-dom "file://$PWD/page.html$hash" >dom
+	chrome --window-size=${width-1400},900 --dump-dom "file://$PWD/page.html$hash" >dom
 	grep -q 'data-ready="1"' dom
 	sed -n 's/.*SAID \({.*\)/\1/p' dom | sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >said
 	assert_equal "$(said error)" ''
@@ -213,4 +213,49 @@ for what in ("all", "half"):
 assert said["half"] != said["all"]
 END
 	assert_success
+}
+
+@test "page: all of it by keys and in words: the time line as a table, the call tree by arrows" {
+	halves | made halves.data
+	page halves.data '' 'document.querySelector(".tl-details").open = true;
+		document.dispatchEvent(new Event("showtree"));
+		const pieces = () => [...document.querySelectorAll("#timeline-table tbody tr")].map(r => [...r.cells].map(c => c.textContent));
+		setTimeout(() => {
+			say("pieces", pieces());
+			document.querySelectorAll("#timeline-table tbody button")[15].click(); now();
+			say("hash", location.hash);
+			const here = () => document.activeElement.textContent.replace(/.*(ms|s)/, "") + " " +
+				["aria-level", "aria-expanded"].map(a => document.activeElement.getAttribute(a));
+			document.querySelector("#calltree [tabindex=\"0\"]").focus();
+			const path = [here()];
+			for (const key of ["ArrowDown", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowLeft", "ArrowLeft"]) {
+				press(key, document.activeElement);
+				path.push(here());
+			}
+			say("path", path);
+			say("role", document.querySelector("#calltree").getAttribute("role"));
+			say("unnamed", [...document.querySelectorAll("button, input, select, [role=slider], [role=img], table")].filter(e =>
+				!e.textContent && !e.getAttribute("aria-label") && !e.title).map(e => e.outerHTML));
+		}, 100);'
+	at() { # FROM-TO OPTION...: what the report says of that time
+		"$CPROF" report --json --time="$@" halves.data | jq '.samples.total_ns / 1e5 | round / 10'
+	}
+	assert_equal "$(said pieces | jq -c 'length, .[0], .[19]')" "20
+[\"0.000 to 0.051 s\",\"$(at 0ms-51ms | jq round) ms\",\"$(at 0ms-51ms --state=running) ms\",\"$(at 0ms-51ms --state=waiting) ms\",\"one\"]
+[\"0.972 to 1.024 s\",\"$(at 972ms-1024ms) ms\",\"$(at 972ms-1024ms --state=running) ms\",\"$(at 972ms-1024ms --state=waiting) ms\",\"deep\"]"
+	assert_equal "$(said hash)" '"#r=768000000-819000000"'
+	assert_equal "$(said path)" '["all 1,true","main 2,true","two 3,true","deep 4,","two 3,true","two 3,false","main 2,true"]'
+	assert_equal "$(said role)" '"treegrid"'
+	assert_equal "$(said unnamed)" '[]'
+}
+
+@test "page: in a narrow window nothing stands beyond the edge" {
+	halves | made halves.data
+	width=400
+	page halves.data '' 'document.querySelector(".tl-details").open = true; now();
+		say("wide", document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+		say("cut", [...document.querySelectorAll(".flame-bar button, .flame-bar input, .tl-bar *")].filter(e =>
+			e.getBoundingClientRect().right > innerWidth).map(e => e.textContent));'
+	assert_equal "$(said wide)" true
+	assert_equal "$(said cut)" '[]'
 }

@@ -98,8 +98,9 @@ static void begin_table(struct page *g, const char *id, const char *title, const
 			const char *heads)
 {
 	cp_buf_printf(g->out,
-		      "<h2>%s <small>%s</small></h2>\n<table class=\"list\" id=\"%s\"><thead><tr>",
-		      title, note, id);
+		      "<h2>%s <small>%s</small></h2>\n"
+		      "<table class=\"list\" id=\"%s\" aria-label=\"%s\"><thead><tr>",
+		      title, note, id, title);
 	for (; *heads; heads++) {
 		if (*heads == '$')
 			cp_buf_str(g->out, g->p->unit->heading);
@@ -321,9 +322,11 @@ static CP_ERROR write_graph(struct page *g)
 {
 	cp_buf_printf(g->out,
 		      "<div class=\"graph\"><svg class=\"flame\" width=\"100%%\" height=\"%u\" "
-		      "role=\"img\">"
+		      "role=\"img\" aria-label=\"%s\">"
 		      "<g class=\"still\">\n",
-		      cp_flame_height(g->flame, HEAD));
+		      cp_flame_height(g->flame, HEAD),
+		      g->timeline ? "Flame graph; the call tree below says the same in words"
+				  : "Flame graph");
 	CP_TRY(cp_flame_draw(g->flame, HEAD, g->sink));
 	cp_buf_str(g->out, "</g></svg></div>\n<main>\n");
 	return NULL;

@@ -9,6 +9,8 @@ const c = window.cprof, table = document.querySelector("#calltree");
 if (!c || !table) return;
 const body = table.tBodies[0], MOST = 200; /* children at a time */
 let s = null, current = null;
+table.setAttribute("role", "treegrid");
+body.setAttribute("data-keys", "1");
 
 const amountOf = v => c.amounts[s.measure.unit](Math.max(v, 0));
 

@@ -572,6 +572,9 @@ const keys = [["/, Ctrl-F", "search: a regular expression"], ["n, N", "next, pre
 	["Backspace", "zoom out to its caller"], ["Esc", "clear the search, then the zoom"],
 	["b", "bottom up: callers below what they call"], ["i", "turn upside down"], ["?", "this"]];
 
+if (window.cprof) keys.push(["[, ]", "move the range of time by its length"],
+	["Tab", "to the ends of the range, which arrows and Page Up move"]);
+
 function toggleHelp() {
 	const shown = tip.classList.toggle("flame-keys");
 	if (!shown) {
@@ -583,7 +586,8 @@ function toggleHelp() {
 		table.append(html("tr", {}, html("td", {}, html("kbd", {}, key)), html("td",
 			{ class: "what" }, what)));
 	tip.replaceChildren(html("h1", {}, "Keys"), table);
-	placeTip(Math.max(8, document.documentElement.clientWidth - 380), 92);
+	placeTip(0, 92);
+	placeTip(Math.max(8, document.documentElement.clientWidth - tip.getBoundingClientRect().width - 12), 92);
 }
 
 function escape() {

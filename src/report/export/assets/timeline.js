@@ -372,7 +372,7 @@ function showAxis() {
 	axis.replaceChildren(handles.from, handles.to);
 	for (let n = Math.ceil(start / step - 1e-9); n * step <= start + span; n++) {
 		const share = 100 * (n * step - start) / span;
-		const mark = html("span", { class: "tl-mark" + (share > 94 ? " tl-last" : "") },
+		const mark = html("span", { class: "tl-mark" + (axis.clientWidth * (1 - share / 100) < 46 ? " tl-last" : "") },
 			(n * step).toFixed(digits) + " s");
 		mark.style.left = share + "%";
 		axis.append(mark);
