@@ -196,6 +196,29 @@ const struct cp_option cp_calls_options[] = {
 };
 
 #undef AT
+#define AT(field) offsetof(struct cp_kept_options, field)
+
+const struct cp_option cp_kept_options[] = {
+	{ "under", 0, CP_OPTION_TEXT, AT(under), .value = "SPEC",
+	  .completes = CP_COMPLETES_FUNCTIONS,
+	  .help = "only calls of these functions and all that is called by them" },
+	{ "not-under", 0, CP_OPTION_TEXT, AT(not_under), .value = "SPEC",
+	  .completes = CP_COMPLETES_FUNCTIONS,
+	  .help = "neither calls of these functions nor what is called by them" },
+	{ "levels", 0, CP_OPTION_NUMBER, AT(levels), .value = "N", .min = 1, .max = UINT32_MAX,
+	  .help = "only calls in fewer than N others that --under and --not-under leave" },
+	{ "min-duration", 0, CP_OPTION_DURATION, AT(least_ns), .value = "TIME",
+	  .help = "only calls that take as long: 50us, 1ms" },
+	{ "start-at", 0, CP_OPTION_TEXT, AT(start_at), .value = "SPEC",
+	  .completes = CP_COMPLETES_FUNCTIONS,
+	  .help = "no calls until one of these functions is called, in any thread; after "
+		  "--stop-at, until one is again" },
+	{ "stop-at", 0, CP_OPTION_TEXT, AT(stop_at), .value = "SPEC",
+	  .completes = CP_COMPLETES_FUNCTIONS, .help = "no calls from one of these functions on" },
+	{ 0 }
+};
+
+#undef AT
 #define AT(field) offsetof(struct cp_coverage_options, field)
 
 /* In the order of enum cprof_coverage_branches. */
@@ -262,12 +285,21 @@ const struct cp_option cp_source_diff_options[] = {
 		"Recording", recording, 0 \
 	}
 
+/* Of what is recorded: a live view shows all. */
+#define KEPT_CALLS \
+	{ \
+		"Which calls are kept", cp_kept_options, \
+			offsetof(struct cp_collect_options, calls.kept) \
+	}
+
 const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options),
+						     KEPT_CALLS,
 						     { "Recordings one after the other",
 						       cp_rotating_options, 0 },
 						     { 0 } };
 
 const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_options),
+						 KEPT_CALLS,
 						 { "Children that outlive CMD", cp_waiting_options,
 						   0 },
 						 { 0 } };

@@ -45,6 +45,10 @@ struct cp_calls_options {
 	uint64_t depth, string; /* 0: not given */
 	const char *when; /* NULL: always */
 	uint64_t max_rate;
+	struct cp_kept_options {
+		const char *under, *not_under, *start_at, *stop_at; /* SPECs, or NULL */
+		uint64_t levels, least_ns; /* 0: any */
+	} kept;
 };
 
 /* What of the program was reached. */
@@ -87,6 +91,7 @@ extern const struct cp_option cp_recording_options[]; /* the same */
 extern const struct cp_option cp_rotating_options[]; /* the same; of a running process */
 extern const struct cp_option cp_events_options[]; /* the same */
 extern const struct cp_option cp_calls_options[]; /* in struct cp_calls_options */
+extern const struct cp_option cp_kept_options[]; /* in struct cp_kept_options */
 extern const struct cp_option cp_coverage_options[]; /* in struct cp_coverage_options */
 /* In struct cp_source_options: the recorder goes by the files, reports by both. */
 extern const struct cp_option cp_source_file_options[];

@@ -147,6 +147,54 @@ static const char *kept(const struct cp_calls_options *c)
 					: NULL;
 }
 
+/* SPECs of which calls are kept. */
+static const struct {
+	const char *name;
+	size_t at; /* in struct cp_kept_options */
+} kept_specs[CP_COLLECT_KEPT] = {
+	{ "under", offsetof(struct cp_kept_options, under) },
+	{ "not-under", offsetof(struct cp_kept_options, not_under) },
+	{ "start-at", offsetof(struct cp_kept_options, start_at) },
+	{ "stop-at", offsetof(struct cp_kept_options, stop_at) },
+};
+
+/* NULL: not given. */
+static const char *kept_spec(const struct cp_kept_options *k, size_t n)
+{
+	return *(const char *const *)((const char *)k + kept_specs[n].at);
+}
+
+const char *cp_collecting_kept(const struct cp_kept_options *k, size_t n)
+{
+	return kept_spec(k, n);
+}
+
+/* An option by which calls are left out; NULL: none. */
+static const char *choosy(const struct cp_kept_options *k)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(kept_specs); i++)
+		if (kept_spec(k, i))
+			return kept_specs[i].name;
+	return k->levels ? "levels" : k->least_ns ? "min-duration" : NULL;
+}
+
+static CP_ERROR check_kept(const struct cp_kept_options *k)
+{
+	struct cp_spec *spec;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(kept_specs); i++) {
+		if (!kept_spec(k, i))
+			continue;
+		spec = NULL;
+		CP_TRY(cp_spec_parse(kept_spec(k, i), &spec));
+		cp_spec_destroy(spec);
+	}
+	return NULL;
+}
+
 /* An option that needs --trace; NULL: none. */
 static const char *without_trace(const struct cp_calls_options *c, bool modules)
 {
@@ -157,6 +205,8 @@ static const char *without_trace(const struct cp_calls_options *c, bool modules)
 		return what;
 	if (!shared && !modules && (c->max_rate <= UINT32_MAX || c->traps || c->on_full))
 		return c->traps ? "traps" : c->on_full ? "on-full" : "max-rate";
+	if (choosy(&c->kept))
+		return choosy(&c->kept);
 	return c->fast	    ? "fast"
 	       : c->summary ? "summary"
 	       : c->depth   ? "depth"
@@ -234,8 +284,13 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		return cp_usage(args,
 				"--summary keeps nothing of a single call, as --%s would have to",
 				kept(c));
+	if (c->summary && c->kept.least_ns)
+		return cp_usage(args, "--summary keeps no single calls that --min-duration could "
+				      "choose");
 	err = cp_spec_parse(list, &spec);
 	cp_spec_destroy(spec);
+	if (!err)
+		err = check_kept(&c->kept);
 	if (!err && c->when) {
 		err = cp_condition_parse(c->when, &condition);
 		cp_condition_destroy(condition);
@@ -253,6 +308,19 @@ static void add_text(struct cp_buf *desc, const char *key, const char *text)
 	}
 }
 
+static void describe_kept(struct cp_buf *desc, const struct cp_kept_options *k)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(kept_specs); i++)
+		if (kept_spec(k, i))
+			add_text(desc, kept_specs[i].name, kept_spec(k, i));
+	if (k->levels)
+		cp_buf_printf(desc, ",levels=%" PRIu64, k->levels);
+	if (k->least_ns)
+		cp_buf_printf(desc, ",min-duration=%" PRIu64 "ns", k->least_ns);
+}
+
 static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c)
 {
 	CP_FREE char *list = cp_collecting_specs(&c->trace);
@@ -265,6 +333,7 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 	cp_buf_printf(desc, "%s%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
 		      c->locals ? ",locals" : "", c->changes ? ",changes" : "",
 		      c->stack ? ",stack" : "", c->cpu_time ? ",cpu-time" : "");
+	describe_kept(desc, &c->kept);
 	if (c->summary)
 		cp_buf_str(desc, ",summary");
 	if (c->depth)

@@ -128,24 +128,37 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 	return err;
 }
 
+/* Refuses a SPEC that matches nothing, where nothing comes that it could match. */
+static CP_ERROR check_spec(const char *path, const char *list,
+			   const struct cp_image_options *options, bool *matched_ret)
+{
+	struct cp_error *err = NULL;
+	struct cp_preview preview;
+
+	CP_TRY(cp_preview(path, list, options, &preview));
+	*matched_ret = preview.matched;
+	if (!preview.matched && !preview.may_load && !preview.may_start)
+		err = nothing_matched(&preview, list);
+	cp_preview_free(&preview);
+	return err;
+}
+
 int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *o,
 			  const char *path)
 {
 	const struct cp_image_options options = { o->stacks.debug_dirs.items, NULL };
 	CP_FREE char *list = cp_collecting_specs(&o->calls.trace);
-	struct cp_preview preview;
 	struct cp_error *err;
-	bool matched;
+	bool matched, any;
+	size_t i;
 
 	if (!list)
 		return CP_EXIT_OK;
-	err = cp_preview(path, list, &options, &preview);
-	if (err)
-		return cp_usage_error(args, err);
-	matched = preview.matched;
-	if (!matched && !preview.may_load && !preview.may_start)
-		err = nothing_matched(&preview, list);
-	cp_preview_free(&preview);
+	err = check_spec(path, list, &options, &matched);
+	for (i = 0; !err && i < CP_COLLECT_KEPT; i++)
+		if (cp_collecting_kept(&o->calls.kept, i))
+			err = check_spec(path, cp_collecting_kept(&o->calls.kept, i), &options,
+					 &any);
 	if (!err && matched && o->calls.when)
 		err = check_names(path, list, o->calls.when, &options);
 	return err ? cp_usage_error(args, err) : CP_EXIT_OK;

@@ -177,9 +177,10 @@ static const cprof_value *copy_values(struct copying *c, const cprof_value *valu
 	return all;
 }
 
-bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_call *call)
+size_t cp_record_copy_call(struct cp_record_arena *arena, const struct cp_record_call *call,
+			   struct cp_record_call *ret)
 {
-	struct copying copying = { .arena = &batch->values, .bytes = sizeof(*call) };
+	struct copying copying = { .arena = arena, .bytes = sizeof(*call) };
 	struct cp_record_call copy = *call;
 
 	if (copy.value_count > CP_RECORD_VALUES_MAX)
@@ -189,8 +190,17 @@ bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_
 	else
 		copy.values = copy_values(&copying, call->values, copy.value_count);
 	cp_vec_free(&copying.queue);
-	batch->call_bytes += copying.bytes;
-	return (copy.values || !copy.value_count) && cp_vec_push(&batch->calls, copy);
+	*ret = copy;
+	return copy.values || !copy.value_count ? copying.bytes : 0;
+}
+
+bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_call *call)
+{
+	struct cp_record_call copy;
+	size_t bytes = cp_record_copy_call(&batch->values, call, &copy);
+
+	batch->call_bytes += bytes;
+	return bytes && cp_vec_push(&batch->calls, copy);
 }
 
 bool cp_record_batch_block(struct cp_record_batch *batch, const struct cp_call_block *block)

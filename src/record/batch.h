@@ -77,6 +77,9 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 /* Adds a call with a copy of its values. False without memory, and then the
  * batch has it not. */
 bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_call *call);
+/* A copy whose values are the arena's; answers its size in memory, 0: there is none. */
+size_t cp_record_copy_call(struct cp_record_arena *arena, const struct cp_record_call *call,
+			   struct cp_record_call *ret);
 /* Adds a copy, in the place of one of the same image. False without memory, and
  * then the batch has it not. */
 bool cp_record_batch_coverage(struct cp_record_batch *batch, const struct cp_coverage_image *c);

@@ -168,6 +168,7 @@ struct cp_record_totals {
 	uint64_t perf_lost; /* no room in the kernel's rings */
 	uint64_t perf_cut; /* left out, for the stack was deeper than what is copied */
 	uint64_t perf_throttled; /* times the kernel paused them */
+	uint64_t calls_left_out; /* that were traced, and not to be kept */
 	uint64_t perf_left; /* times a thread began to be stopped for its samples */
 };
 

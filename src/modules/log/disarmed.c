@@ -15,7 +15,7 @@ static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t r
 	r.function = cp_recorder_function(log, f);
 	r.depth = 0;
 	r.count = rate;
-	cp_record_call(log->writer, &r);
+	cp_recorder_call(log, &r);
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].on && log->parts[i].family->disarmed)
 			log->parts[i].family->disarmed(log, &r);

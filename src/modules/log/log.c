@@ -118,6 +118,7 @@ static void cleanup(cprof_profiler *log)
 	cp_output_wait(&log->pipe);
 	cp_recorder_parts_deinit(log);
 	cp_buf_free(&log->help);
+	cp_held_deinit(&log->held);
 	cp_map_free(&log->processes);
 	cp_map_free(&log->threads);
 	cp_map_free(&log->functions);

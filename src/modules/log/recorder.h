@@ -25,6 +25,7 @@
 #include "base/output.h"
 #include "base/vec.h"
 #include "record/calls.h"
+#include "record/held.h"
 
 /* A family of events: what turns it on, what it asks the API for, how it writes.
  * Without a function there is nothing to do. */
@@ -117,6 +118,7 @@ struct cprof_profiler {
 	bool failed, opened;
 	uint64_t begin_ns; /* of the first recording */
 	struct cp_recorder_rotation rotation;
+	struct cp_held_queue held; /* events that wait for others to be decided */
 	bool paused; /* who steers the session wants nothing recorded now */
 	/* settings of several families */
 	bool stacks; /* a stack with each event */
@@ -148,6 +150,12 @@ struct cp_recorder_part *cp_recorder_part(const cprof_profiler *log,
 void *cp_recorder_state(const cprof_profiler *log, const struct cp_recorder_family *family);
 bool cp_recorder_is_on(const cprof_profiler *log, const struct cp_recorder_family *family);
 void cp_recorder_turn_on(cprof_profiler *log, const struct cp_recorder_family *family);
+
+/* Writes an event, behind what came before it. */
+static inline void cp_recorder_call(cprof_profiler *log, const struct cp_record_call *call)
+{
+	cp_held_add(&log->held, log->writer, call);
+}
 
 /* Reads a number of 32 bits. False, and *ret as it was: it is none. */
 bool cp_recorder_number(const char *value, uint32_t *ret);

@@ -183,6 +183,7 @@ static const size_t sums[] = {
 	SUM_(perf_cut),
 	SUM_(perf_throttled),
 	SUM_(perf_left),
+	SUM_(calls_left_out),
 #undef SUM_
 };
 

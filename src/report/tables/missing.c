@@ -159,6 +159,19 @@ static CP_ERROR missing_ends(const struct cp_profile *p, const struct cp_look *l
 	return NULL;
 }
 
+/* As somebody asked for it. */
+static void left_out(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *text,
+		     struct cp_buf *out)
+{
+	uint64_t count = cp_record_final(p->record)->calls_left_out;
+
+	if (!count)
+		return;
+	cp_add_plural(text, count, "call was", "calls were");
+	cp_buf_str(text, " left out while recording (--under, --levels, --min-duration, ...)");
+	doubt(out, look, text);
+}
+
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -167,5 +180,6 @@ void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, s
 	out->failed |= err != NULL;
 	cp_error_free(err);
 	cp_report_missing_calls(p, look, out);
+	left_out(p, look, &text, out);
 	missing_samples(p, look, &text, out);
 }

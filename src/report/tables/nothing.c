@@ -56,6 +56,12 @@ static void no_calls(const struct cp_record_info *info, const struct cp_record_t
 		cp_buf_str(out, "the condition of --when held for none.\n"
 				"  Without it all of them are shown.\n");
 		return;
+	} else if (t->calls_left_out) {
+		cp_buf_str(out, "all of the ");
+		cp_add_count(out, t->calls_left_out);
+		cp_buf_str(out, " that there were are left out (--under, --levels, "
+				"--min-duration, ...).\n");
+		return;
 	} else if (t->call_functions == 1) {
 		cp_buf_str(out, "the function that is traced was not called");
 	} else {

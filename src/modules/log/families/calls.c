@@ -9,6 +9,7 @@
  *   log:stack                      a stack with each call
  *   log:cpu-time                   the CPU time of each call
  *   log:summary                    what they add up to, and no events
+ *   log:under=SPEC and the like    which calls are kept (log/choosing.h)
  *   log:max-rate=N                 calls a second that end a function's tracing; 0: never
  *
  * and by Mono's names: calls, nocalls, callspec=SPEC, calldepth=N.
@@ -17,9 +18,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "modules/invoked.h"
+#include "modules/log/callspec.h"
+#include "modules/log/choosing.h"
 #include "modules/log/disarmed.h"
 #include "modules/log/families.h"
 #include "modules/log/numbers.h"
@@ -60,6 +64,7 @@ struct calls {
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t count;
 	struct cp_recorder_summary sums;
+	struct cp_recorder_choosing choosing;
 	bool conditional;
 	struct block block;
 };
@@ -93,6 +98,14 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 	return true;
 }
 
+/* Is the event to be kept? Then its depth is that among those that are. */
+static bool keeps(cprof_profiler *log, const cprof_function *f, struct cp_record_call *r)
+{
+	struct calls *c = calls(log);
+
+	return !c->choosing.chooses || cp_recorder_choice_keeps(&c->choosing, log->writer, f, r);
+}
+
 static void end(cprof_profiler *log, struct cp_record_call *r)
 {
 	struct calls *c = calls(log);
@@ -101,8 +114,10 @@ static void end(cprof_profiler *log, struct cp_record_call *r)
 	r->value_count = (uint32_t)c->values.count;
 	if (c->summary)
 		cp_recorder_summary_add(log, &c->sums, r);
+	else if (c->choosing.chooses)
+		cp_recorder_choice_write(&c->choosing, log->writer, r);
 	else
-		cp_record_call(log->writer, r);
+		cp_recorder_call(log, r);
 	c->count++;
 }
 
@@ -132,7 +147,7 @@ static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_co
 	struct cp_record_call r;
 	size_t count, i;
 
-	if (!begin(log, f, CP_RECORD_ENTER, &r))
+	if (!begin(log, f, CP_RECORD_ENTER, &r) || !keeps(log, f, &r))
 		return;
 	if (!c->summary)
 		add_invoker(log, f, &r);
@@ -159,7 +174,7 @@ static void on_leave(cprof_profiler *log, const cprof_function *f, cprof_call_co
 	struct cp_record_call r;
 	size_t count, i;
 
-	if (!begin(log, f, CP_RECORD_LEAVE, &r))
+	if (!begin(log, f, CP_RECORD_LEAVE, &r) || !keeps(log, f, &r))
 		return;
 	if (context && c->result)
 		add_value(c, cprof_call_context_result(context));
@@ -182,7 +197,8 @@ static void on_tail_call(cprof_profiler *log, const cprof_function *f, const cpr
 		return;
 	if (target)
 		r.target = cp_recorder_function(log, target);
-	end(log, &r);
+	if (keeps(log, f, &r))
+		end(log, &r);
 }
 
 static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_object *exception)
@@ -190,7 +206,7 @@ static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_
 	struct cp_record_call r;
 
 	(void)exception;
-	if (begin(log, f, CP_RECORD_UNWIND, &r))
+	if (begin(log, f, CP_RECORD_UNWIND, &r) && keeps(log, f, &r))
 		end(log, &r);
 }
 
@@ -284,7 +300,7 @@ static void on_inherited(cprof_profiler *log, const cprof_function *f)
 	struct cp_record_call r;
 	int32_t tid = 0;
 
-	if (!begin(log, f, CP_RECORD_INHERITED, &r))
+	if (!begin(log, f, CP_RECORD_INHERITED, &r) || !keeps(log, f, &r))
 		return;
 	if (cprof_current_call_inherited(&tid) && cprof_thread_from_tid(tid))
 		thread = cp_recorder_thread(log, cprof_thread_from_tid(tid));
@@ -313,43 +329,15 @@ static bool add_spec(cprof_profiler *log, const char *text)
 	return true;
 }
 
-static bool refuse_exceptions(cprof_profiler *log, const char *value)
-{
-	cprof_profiler_fail(log->handle,
-			    "log: %s can't be recorded: exceptions are not chosen by their class: "
-			    "'exceptions' records all of them",
-			    value);
-	return false;
-}
-
-/* Mono's words for what cprof's SPEC says otherwise. */
 static bool take_callspec(cprof_profiler *log, const char *value)
 {
 	struct cp_buf spec CP_CLEANUP(cp_buf_free) = { 0 };
-	const char *at = value, *end;
 
 	if (!strcmp(value, "none") || !strcmp(value, "disabled")) {
 		calls(log)->refused = true;
 		return true;
 	}
-	for (; *at; at = *end ? end + 1 : end) {
-		bool minus = *at == '-';
-		size_t size;
-
-		end = strchrnul(at, ',');
-		size = (size_t)(end - at) - minus;
-		if (cp_starts_with(at + minus, "E:"))
-			return refuse_exceptions(log, value);
-		if (spec.size)
-			cp_buf_u8(&spec, ',');
-		if (minus)
-			cp_buf_u8(&spec, '-');
-		if (size == 7 && !strncmp(at + minus, "wrapper", 7))
-			cp_buf_str(&spec, "plt:*");
-		else
-			cp_buf_add(&spec, at + minus, size);
-	}
-	return spec.bytes && add_spec(log, spec.bytes);
+	return cp_recorder_callspec(log, value, &spec) && add_spec(log, spec.bytes);
 }
 
 static bool set_condition(cprof_profiler *log, const char *text)
@@ -409,12 +397,30 @@ static bool take_word(cprof_profiler *log, const char *key)
 	return true;
 }
 
+/* Which calls are kept. What that goes by is traced as well. */
+static bool take_choice(cprof_profiler *log, const char *key, const char *value, bool *known_ret)
+{
+	CP_FREE char *error = NULL;
+	struct cp_recorder_choosing *c = &calls(log)->choosing;
+	bool good = cp_recorder_choice_take(c, key, value, known_ret, &error);
+
+	c->held = &log->held;
+	if (error)
+		cprof_profiler_fail(log->handle, "%s", error);
+	if (good && strcmp(key, "levels") != 0 && strcmp(key, "min-duration") != 0)
+		good = add_spec(log, value);
+	return good;
+}
+
 static bool take(cprof_profiler *log, const char *key, const char *value)
 {
 	struct calls *c = calls(log);
+	bool known, good = value && take_choice(log, key, value, &known);
 
 	if (!value)
 		return take_word(log, key);
+	if (known)
+		return good;
 	if (!strcmp(key, "trace"))
 		return add_spec(log, value);
 	if (!strcmp(key, "callspec"))
@@ -444,6 +450,9 @@ static void decide(cprof_profiler *log)
 		part->holds |= CP_RECORD_HAS_ARGUMENTS;
 	if (c->summary && part->holds & CP_RECORD_HAS_ARGUMENTS)
 		cprof_profiler_fail(log->handle, "log: summary keeps no values of calls");
+	if (c->summary && c->choosing.least_ns)
+		cprof_profiler_fail(log->handle, "log: summary keeps no calls that min-duration "
+						 "could choose");
 	if (c->summary)
 		part->holds = CP_RECORD_HAS_CALL_SUMS;
 }
@@ -479,7 +488,8 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
-	cprof_profiler_set_method_block_callback(log->handle, on_block);
+	if (!c->choosing.chooses) /* else one by one */
+		cprof_profiler_set_method_block_callback(log->handle, on_block);
 }
 
 /* ---- while it runs ---- */
@@ -672,23 +682,33 @@ static void on_rotate(cprof_profiler *log)
 
 static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
 {
+	const uint64_t *number = cp_map_get(&log->threads, (uintptr_t)t);
+
 	cp_recorder_summary_forget(log, &calls(log)->sums, t);
+	if (number)
+		cp_recorder_choice_forget(&calls(log)->choosing, (uint32_t)*number);
 }
 
 static void on_disarmed(cprof_profiler *log, const struct cp_record_call *r)
 {
+	if (calls(log)->choosing.chooses)
+		cp_recorder_choice_disarmed(&calls(log)->choosing, log->writer, r);
 	if (calls(log)->summary)
 		cp_recorder_summary_add(log, &calls(log)->sums, r);
 }
 
 static void beat(cprof_profiler *log)
 {
+	if (calls(log)->choosing.chooses)
+		cp_recorder_choice_beat(&calls(log)->choosing, log->writer);
 	if (calls(log)->summary)
 		cp_recorder_summary_beat(log, &calls(log)->sums);
 }
 
-static void end_summary(cprof_profiler *log)
+static void end_calls(cprof_profiler *log)
 {
+	if (calls(log)->choosing.chooses)
+		cp_recorder_choice_end(&calls(log)->choosing, log->writer, cp_now());
 	if (calls(log)->summary)
 		cp_recorder_summary_end(log, &calls(log)->sums);
 }
@@ -698,7 +718,8 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	cprof_call_statistics c;
 
 	cprof_get_call_statistics(&c);
-	t->calls = calls(log)->count;
+	t->calls = calls(log)->count - calls(log)->choosing.unwritten;
+	t->calls_left_out = calls(log)->choosing.left_out;
 	t->call_stops = c.hits;
 	t->call_rejected_inside = c.rejected_inside;
 	t->call_rejected_condition = c.rejected_condition;
@@ -744,12 +765,16 @@ static void release(void *state)
 	cp_vec_free(&c->values);
 	cp_vec_free(&c->block.entries);
 	cp_recorder_summary_deinit(&c->sums);
+	cp_recorder_choice_deinit(&c->choosing);
 }
 
 const struct cp_recorder_family cp_recorder_calls = {
 	.help = "  calls              calls of the program's functions\n"
 		"  callspec=SPEC      calls of these; as --trace takes it, and none, wrapper\n"
 		"  calldepth=N        no calls inside so many traced ones; 0: all\n"
+		"  under=SPEC, not-under=SPEC, levels=N, min-duration=TIME, start-at=SPEC, "
+		"stop-at=SPEC\n"
+		"                     which calls are kept, as options of run\n"
 		"  args, result, locals, changes, stack, cpu-time, depth=N, string=N, when=EXPR, "
 		"max-rate=N, summary\n"
 		"                     as options of run\n",
@@ -765,7 +790,7 @@ const struct cp_recorder_family cp_recorder_calls = {
 	.pause = on_pause,
 	.rotate = on_rotate,
 	.beat = beat,
-	.end = end_summary,
+	.end = end_calls,
 	.totals = totals,
 	.release = release,
 };

@@ -115,7 +115,7 @@ static void on_throw(cprof_profiler *log, const cprof_object *exception)
 		r.function = cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
 	if (log->stacks)
 		r.stack = cp_recorder_stack(log, 0);
-	cp_record_call(log->writer, &r);
+	cp_recorder_call(log, &r);
 }
 
 /* Cleanup on the way is not recorded. */
@@ -130,7 +130,7 @@ static void on_clause(cprof_profiler *log, const cprof_function *method, uint32_
 		return;
 	r.function = cp_recorder_function(log, method);
 	r.count = index;
-	cp_record_call(log->writer, &r);
+	cp_recorder_call(log, &r);
 }
 
 static void start(cprof_profiler *log)

@@ -167,7 +167,7 @@ static void record(cprof_profiler *log, enum cp_record_call_kind kind)
 	}
 	r.function =
 		cp_recorder_taker(log, kind != CP_RECORD_FREED || log->stacks ? &r.stack : NULL);
-	cp_record_call(log->writer, &r);
+	cp_recorder_call(log, &r);
 	heap(log)->last_thread = r.thread;
 	if (kind != CP_RECORD_FREED)
 		shoot_if_due(log, r.ts_ns);
@@ -208,7 +208,7 @@ static void on_resize(cprof_profiler *log, uint64_t size)
 	r.values = &value;
 	r.value_count = 1;
 	r.function = cp_recorder_taker(log, NULL);
-	cp_record_call(log->writer, &r);
+	cp_recorder_call(log, &r);
 }
 
 /* Without a value it is the family's option. */

@@ -50,7 +50,7 @@ static void finish(cprof_profiler *log, struct wait *w, uint64_t now_ns, unsigne
 	w->call.ts_ns += w->call.duration_ns;
 	w->call.flags = (uint8_t)flags;
 	if (log->writer && !log->paused)
-		cp_record_call(log->writer, &w->call);
+		cp_recorder_call(log, &w->call);
 	free(w->variable);
 	*w = l->waits.items[--l->waits.count];
 }

@@ -87,7 +87,7 @@ static void record(cprof_profiler *log, enum cp_record_call_kind kind)
 	r.value_count = said.count;
 	r.function =
 		cp_recorder_taker(log, kind == CP_RECORD_MAPPED || log->stacks ? &r.stack : NULL);
-	cp_record_call(log->writer, &r);
+	cp_recorder_call(log, &r);
 }
 
 static void on_created(cprof_profiler *log, cprof_addr address, uint64_t size)
