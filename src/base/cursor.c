@@ -57,6 +57,23 @@ static uint64_t leb(struct cp_cursor *c, unsigned *shift_ret, bool *sign_ret)
 	unsigned shift = 0;
 	uint8_t byte;
 
+	/* Where the longest would fit nothing has to be looked at for each byte. */
+	if (!c->bad && cp_cursor_left(c) >= 10) {
+		const uint8_t *at = c->at;
+
+		do {
+			byte = *at++;
+			value |= (uint64_t)(byte & 0x7f) << shift;
+			shift += 7;
+		} while (byte & 0x80 && shift < 63);
+		if (!(byte & 0x80)) {
+			c->at = at;
+			*shift_ret = shift;
+			*sign_ret = byte & 0x40;
+			return value;
+		}
+		value = shift = 0;
+	}
 	do {
 		byte = cp_cursor_u8(c);
 		if (c->bad || shift >= 70) {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "record/call_encode.h"
-#include "record/unpack.h"
+#include "record/kept.h"
 
 #define NODES_PER_BYTE 64
 #define NODES_FREE 65536
@@ -453,14 +453,12 @@ static enum step walk_section(struct walk *w, const struct cp_record_call_sectio
 
 static bool load_chunk(struct walk *w, size_t n)
 {
-	const struct cp_record_call_chunk *chunk = &w->r->call_chunks.items[n];
 	bool no_memory = false;
 
 	if (w->chunk == n + 1)
 		return true;
 	w->chunk = 0;
-	if (!cp_record_unpack(chunk->codec, chunk->bytes, chunk->stored, chunk->raw, &w->raw,
-			      &no_memory))
+	if (!cp_record_unpack_kept(w->r, n, &w->raw, &no_memory))
 		return keep(w, !no_memory) && false;
 	w->chunk = n + 1;
 	return true;
@@ -557,27 +555,17 @@ bool cp_record_decode_calls(struct cp_record_decoder *d, struct cp_cursor *c)
 }
 
 bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
-			  const uint8_t *payload)
+			  const uint8_t *payload, uint64_t offset)
 {
 	struct cp_record *r = d->record;
-	struct cp_record_call_chunk kept = { .codec = chunk->codec,
-					     .stored = chunk->stored,
-					     .raw = chunk->raw };
 
 	if ((!r->call_sections.count ||
 	     r->call_sections.items[r->call_sections.count - 1].chunk < r->call_chunks.count) &&
 	    (!r->call_blocks.count ||
 	     r->call_blocks.items[r->call_blocks.count - 1].chunk < r->call_chunks.count))
 		return true; /* has none */
-	kept.bytes = malloc((size_t)kept.stored + 1);
-	if (kept.bytes)
-		memcpy(kept.bytes, payload, kept.stored);
-	if (!kept.bytes || !cp_vec_push(&r->call_chunks, kept)) {
-		free(kept.bytes);
-		d->no_memory = true;
-		return false;
-	}
-	return true;
+	d->no_memory |= !cp_record_keep_chunk(r, chunk, payload, offset);
+	return !d->no_memory;
 }
 
 static bool build_shapes(struct cp_record_decoder *d)
@@ -699,12 +687,9 @@ bool cp_record_build_calls(struct cp_record_decoder *d)
 
 void cp_record_free_calls(struct cp_record *r)
 {
-	struct cp_record_call_chunk *chunk;
 	size_t t;
 
-	cp_vec_for_each(&r->call_chunks, chunk)
-		free(chunk->bytes);
-	cp_vec_free(&r->call_chunks);
+	cp_record_free_kept(r);
 	cp_vec_free(&r->call_sections);
 	cp_vec_free(&r->call_blocks);
 	cp_vec_free(&r->shapes);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "record/call_decode.h"
-#include "record/unpack.h"
+#include "record/kept.h"
 
 /* Something that has events in their order. */
 struct stream {
@@ -42,19 +42,12 @@ struct merging {
 
 /* ---- blocks ---- */
 
-static bool unpack(const struct cp_record *r, size_t chunk, struct cp_buf *raw, bool *no_memory)
-{
-	const struct cp_record_call_chunk *c = &r->call_chunks.items[chunk];
-
-	return cp_record_unpack(c->codec, c->bytes, c->stored, c->raw, raw, no_memory);
-}
-
 static bool load_block(struct merging *m, struct stream *s,
 		       const struct cp_record_call_block_at *at)
 {
 	if (m->chunk != at->chunk + 1) {
 		m->chunk = 0;
-		if (!unpack(m->r, at->chunk, &m->raw, &m->no_memory))
+		if (!cp_record_unpack_kept(m->r, at->chunk, &m->raw, &m->no_memory))
 			return false;
 		m->chunk = at->chunk + 1;
 	}
@@ -227,7 +220,7 @@ CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
 	while (s && cp_call_sections_next(s, &call, &no_memory) && each(ctx, call))
 		continue;
 	cp_call_sections_close(s);
-	return no_memory ? cp_error_nomem() : NULL;
+	return no_memory ? cp_error_nomem() : cp_record_kept_check(r);
 }
 
 CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
@@ -247,7 +240,7 @@ CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_rec
 		no_memory |= m.no_memory;
 		merging_free(&m);
 	}
-	return no_memory ? cp_error_nomem() : NULL;
+	return no_memory ? cp_error_nomem() : cp_record_kept_check(r);
 }
 
 CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
@@ -262,7 +255,7 @@ bool cp_record_block_bytes(const struct cp_record *r, const struct cp_record_cal
 	bool no_memory = false;
 
 	cp_buf_clear(copy);
-	if (unpack(r, at->chunk, &raw, &no_memory))
+	if (cp_record_unpack_kept(r, at->chunk, &raw, &no_memory))
 		cp_buf_add(copy, raw.bytes + at->offset, at->size);
 	cp_buf_free(&raw);
 	return !no_memory && !copy->failed;

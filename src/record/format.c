@@ -319,22 +319,57 @@ void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t cou
 	cp_buf_add(out, some, used);
 }
 
-void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
+/* Many columns are mostly 0, or differences of 0: those at the cursor, eight at a time. */
+static size_t get_zeros(struct cp_cursor *c, uint64_t *values, size_t count, uint64_t value)
 {
-	uint8_t how = cp_cursor_u8(c);
-	uint64_t scale = how & COLUMN_SCALED ? cp_cursor_uleb(c) : 1, last = 0, v;
-	size_t i;
+	size_t n = 0, k;
+	uint64_t eight;
 
-	if (how & ~COLUMN_KNOWN)
-		c->bad = true;
-	for (i = 0; i < count && !c->bad; i++) {
-		v = cp_cursor_uleb(c);
+	while (count - n >= sizeof(eight) && cp_cursor_left(c) >= sizeof(eight)) {
+		memcpy(&eight, c->at, sizeof(eight));
+		if (eight)
+			break;
+		for (k = 0; k < sizeof(eight); k++)
+			values[n++] = value;
+		c->at += sizeof(eight);
+	}
+	return n;
+}
+
+static inline void get_numbers(struct cp_cursor *c, uint64_t *values, size_t count, uint8_t how,
+			       uint64_t scale)
+{
+	uint64_t last = 0, v;
+	size_t i = 0;
+
+	while (i < count && !c->bad) {
+		if (c->at < c->end && !*c->at) {
+			i += get_zeros(c, values + i, count - i, last * scale);
+			if (i == count)
+				break;
+		}
+		v = c->at < c->end && *c->at < 0x80 ? *c->at++ : cp_cursor_uleb(c);
 		if (how & (COLUMN_DELTA | COLUMN_SIGNED))
 			v = cp_record_unzigzag(v);
 		if (how & COLUMN_DELTA)
 			v = last += v;
-		values[i] = v * scale; /* modulo 2^64, for those below 0 too */
+		values[i++] = v * scale; /* modulo 2^64, for those below 0 too */
 	}
+}
+
+void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
+{
+	uint8_t how = cp_cursor_u8(c);
+	uint64_t scale = how & COLUMN_SCALED ? cp_cursor_uleb(c) : 1;
+
+	if (how & ~COLUMN_KNOWN)
+		c->bad = true;
+	if (how & COLUMN_DELTA)
+		get_numbers(c, values, count, COLUMN_DELTA, scale);
+	else if (how & COLUMN_SIGNED)
+		get_numbers(c, values, count, COLUMN_SIGNED, scale);
+	else
+		get_numbers(c, values, count, 0, scale);
 }
 
 /* Totals and damage are numbers in a fixed order; more may come at the end. */

@@ -16,6 +16,7 @@
 #include "record/call_decode.h"
 #include "record/decode.h"
 #include "record/info.h"
+#include "record/kept.h"
 #include "record/unpack.h"
 
 #define SYNC "CPCH"
@@ -32,6 +33,7 @@ struct input {
 	uint64_t skipped; /* bytes before `bytes` */
 	int errnum; /* of the read that failed */
 	bool eof, no_memory;
+	bool from_start; /* of a file: what is read first is at 0 */
 };
 
 struct loader {
@@ -130,7 +132,9 @@ static bool read_data(struct loader *l, const struct cp_record_chunk *chunk, con
 {
 	bool ok = cp_record_decode(&l->decoder, l->raw.bytes, l->raw.size);
 
-	return cp_record_keep_calls(&l->decoder, chunk, payload) && ok;
+	return cp_record_keep_calls(&l->decoder, chunk, payload,
+				    l->in.skipped + l->in.at + CP_RECORD_HEADER_SIZE) &&
+	       ok;
 }
 
 static bool read_payload(struct loader *l, const struct cp_record_chunk *chunk)
@@ -270,6 +274,9 @@ static struct cp_error *load(struct loader *l)
 		return err;
 	if (!l->preamble && have < CP_RECORD_PREAMBLE_SIZE)
 		return not_a_recording(l, have);
+	/* Who has lost its id gets one by what is in it. */
+	if (l->has_id && l->in.from_start && !cp_record_keep_file(l->record, l->in.fd))
+		return cp_error_nomem();
 	read_chunks(l);
 	if (l->decoder.no_memory || l->in.no_memory)
 		return cp_error_nomem();
@@ -328,7 +335,7 @@ CP_ERROR cp_record_load(const char *path, struct cp_record **ret)
 {
 	bool std = !strcmp(path, "-");
 	CP_CLOSE int fd = std ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	struct input in = { .fd = std ? STDIN_FILENO : fd };
+	struct input in = { .fd = std ? STDIN_FILENO : fd, .from_start = !std };
 
 	if (in.fd < 0)
 		return cp_error_new(errno == ENOENT   ? CP_ERR_NOT_FOUND

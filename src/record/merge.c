@@ -21,6 +21,7 @@
 #include "record/combine.h"
 #include "record/encode_kinds.h"
 #include "record/info.h"
+#include "record/kept.h"
 #include "record/merge_coverage.h"
 #include "record/reader.h"
 #include "record/shards.h"
@@ -521,9 +522,12 @@ static void write_calls(struct merge *m, const struct cp_shard *shard, uint32_t 
 	struct cp_error *err =
 		cp_record_each_plain_call_of(shard->record, shard->number, copy_call, &copy);
 
-	ok(m, !err);
-	cp_error_free(err);
-	write_blocks(m, shard, part);
+	if (!err) {
+		write_blocks(m, shard, part);
+		err = cp_record_kept_check(shard->record);
+	}
+	if (err)
+		cp_record_sink_fail(&m->sink, err); /* write no more */
 }
 
 static void write_annotations(struct merge *m, const struct cp_shard *shard, uint32_t part)

@@ -6,6 +6,7 @@
  *   decode.c    their payload, section by section: a table says who reads which
  *   reader.c    rows into what the getters answer
  *     call_walk.c           calls, each time that somebody walks through them, in order:
+ *       kept.c                their chunks: in memory, or where they are in a large file
  *       call_decode.c         events of all threads
  *       call_block_decode.c   those of one
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
@@ -44,9 +45,10 @@ struct cp_record_rows {
 
 /* A chunk with calls, as it was in the file. */
 struct cp_record_call_chunk {
-	uint8_t *bytes; /* owned */
+	uint8_t *bytes; /* owned; NULL: it is read from the file again */
+	uint64_t offset; /* of the payload in the file */
 	uint8_t codec;
-	uint32_t stored, raw;
+	uint32_t stored, raw, crc;
 };
 
 /* Calls that came from one part, in a row. */
@@ -116,6 +118,7 @@ struct cp_record {
 	CP_VEC(uint32_t) stack_items;
 	CP_VEC(struct cp_record_sample) samples;
 	CP_VEC(struct cp_record_block) blocks;
+	struct cp_record_file *file; /* where chunks are that are not kept (kept.c); NULL: none */
 	CP_VEC(struct cp_record_call_chunk) call_chunks;
 	CP_VEC(struct cp_record_call_section) call_sections;
 	CP_VEC(struct cp_record_call_block_at) call_blocks;

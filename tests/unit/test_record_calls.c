@@ -12,6 +12,7 @@
 #include "record/encode_kinds.h"
 #include "record/format.h"
 #include "record/info.h"
+#include "record/kept.h"
 #include "record/load.h"
 #include "record/reader.h"
 #include "record_model.h"
@@ -437,6 +438,53 @@ static void test_size(void)
 	close(fd);
 }
 
+static bool count_event(void *ctx, const struct cp_record_call *call)
+{
+	(void)call;
+	++*(uint64_t *)ctx;
+	return true;
+}
+
+/* Of a large file the calls are read again where they are; what changed there since is an
+ * error, and no call less. */
+static void test_large(void)
+{
+	struct cp_buf want = { 0 }, got = { 0 };
+	int fd = scratch_file();
+	struct cp_record *r, *again = NULL;
+	struct cp_error *err;
+	struct cp_buf bytes;
+	uint64_t seen = 0;
+
+	call_model_write(dup(fd), 11, 250000, &want);
+	r = load_file(fd);
+	bytes = file_bytes(fd);
+	CHECK(bytes.size >= CP_RECORD_LARGE);
+	CHECK(r && r->file && !r->call_chunks.items[0].bytes);
+	call_text(r, &got);
+	CHECK(same_text(&want, &got));
+	/* From memory it is the same. */
+	CHECK_OK(cp_record_load_bytes(bytes.bytes, bytes.size, "memory", &again));
+	CHECK(again && !again->file);
+	cp_buf_clear(&got);
+	call_text(again, &got);
+	CHECK(same_text(&want, &got));
+	cp_record_destroy(again);
+	CHECK(pwrite(fd, "x", 1, (off_t)r->call_chunks.items[1].offset + 3) == 1);
+	err = cp_record_each_call(r, count_event, &seen);
+	CHECK(err && err->code == CP_ERR_IO && seen && seen < events_of(r));
+	cp_error_free(err);
+	CHECK(!ftruncate(fd, 1000));
+	err = cp_record_each_call(r, count_event, &seen);
+	CHECK(err != NULL);
+	cp_error_free(err);
+	cp_record_destroy(r);
+	cp_buf_free(&bytes);
+	cp_buf_free(&want);
+	cp_buf_free(&got);
+	close(fd);
+}
+
 int main(void)
 {
 	test_round_trip();
@@ -448,5 +496,6 @@ int main(void)
 	test_stops_when_told();
 	test_limits();
 	test_size();
+	test_large();
 	TEST_MAIN_END;
 }
