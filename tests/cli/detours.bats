@@ -239,9 +239,10 @@ same() {
 		# shellcheck disable=SC2086
 		"$CPROF" run -q $options -t compare -o x.data -- ./sorts
 		"$CPROF" replay --json x.data | jq -c 'select(.event == "leave")' >leaves
-		# The first one is looked at: the C library's code is not traced.
-		head -n 1 leaves | jq -e '.overhead_ns + .uncertain_ns > 0'
-		tail -n 1 leaves | jq -e '.overhead_ns == 0 and .uncertain_ns == null'
+		# The first one is looked at: the C library's code is not traced. Others cost what
+		# detours do.
+		head -n 1 leaves | jq -e '.overhead_ns + .uncertain_ns > 1000'
+		tail -n 1 leaves | jq -e '.overhead_ns + (.uncertain_ns // 0) < 500'
 	done
 }
 

@@ -69,6 +69,16 @@ static void details(const struct cp_heap *h, const struct cp_look *look, struct 
 	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
+static void watched(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 }, lines CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_heap_add_watched(h->p->record, &text);
+	cp_buf_str(&lines, "  ");
+	cp_add_wrapped(&lines, look, 2, 2, text.bytes ? text.bytes : "");
+	cp_paint(out, look, CP_PAINT_WARNING, lines.bytes ? lines.bytes : "");
+}
+
 static void title(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -81,16 +91,15 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 	}
 	cp_buf_str(&text, h->every ? "about " : "");
 	cp_report_heap_amount(&h->allocated, &text);
-	if (h->sampled) {
-		cp_buf_str(&text, ", ");
-		cp_heap_add_watched(h->p->record, &text);
-	} else if (h->left.blocks) {
+	if (!h->sampled && h->left.blocks) {
 		cp_buf_str(&text, "; left: ");
 		cp_report_heap_amount(&h->left, &text);
-	} else {
+	} else if (!h->sampled) {
 		cp_buf_str(&text, "; left: nothing");
 	}
 	cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
+	if (h->sampled)
+		watched(h, look, out);
 	details(h, look, out);
 }
 

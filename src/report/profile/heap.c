@@ -464,7 +464,7 @@ void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
 	const struct cp_record_totals *t = cp_record_final(r);
 	double all = (double)t->alloc_watched_ns + (double)t->alloc_paused_ns;
 
-	double percent = all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0;
+	double percent = all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0, lost;
 
 	/* After pauses the time is never all of it. It is no share of the allocations: between
 	 * the pieces nothing holds the program up. */
@@ -473,6 +473,11 @@ void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
 		cp_buf_printf(out, "%.1f %% of it", percent);
 	else
 		cp_buf_str(out, "nearly all of it");
+	if (t->call_records_lost) {
+		lost = (double)t->call_records_lost;
+		cp_buf_printf(out, ", where %.1f %% of the calls found room",
+			      100 * (double)t->call_records / ((double)t->call_records + lost));
+	}
 	cp_buf_str(out, "; between them it ran at full speed, unwatched");
 }
 
