@@ -117,6 +117,10 @@ struct cp_arch_arguments cp_arch_follow_arguments(struct cp_decoder *decoder, co
 /* The ISA of this build. */
 const struct cp_arch *cp_arch_host(void);
 
+/* Is the base 0 by which the calling thread's detours find its ring (arch/detour.h)? Another
+ * profiler's may have set it, or who uses it for something else. */
+bool cp_arch_ring_base_is_0(void);
+
 /* Bytes of the kernel's NT_PRSTATUS register set. */
 size_t cp_arch_prstatus_size(void);
 /* All of it into DWARF order, everything known. */

@@ -194,8 +194,8 @@ struct cp_detour {
 };
 
 /* The two windows, an entry's and an exit's behind it, of a function at `pc` that does
- * nothing, with a record each: for trials in a process of one's own, by a thread whose ring is
- * that at `zero`. False: there are no detours for this ISA, or this thread's is elsewhere. */
+ * nothing, with a record each: for trials in a process of one's own. False: there are no
+ * detours for this ISA. */
 bool cp_detour_nothing(const struct cp_arch *arch, uint64_t pc, struct cp_detour windows_ret[2]);
 
 /* ---- code ---- */

@@ -5,16 +5,25 @@
 #include "arch/arch.h"
 
 #include <asm/perf_regs.h>
+#include <asm/prctl.h>
 #include <elf.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 const struct cp_arch *cp_arch_host(void)
 {
 	return &cp_arch_x86_64;
+}
+
+bool cp_arch_ring_base_is_0(void)
+{
+	unsigned long gs = 1;
+
+	return !syscall(SYS_arch_prctl, ARCH_GET_GS, &gs) && !gs;
 }
 
 size_t cp_arch_prstatus_size(void)

@@ -52,6 +52,14 @@ many_inside() {
 	assert_equal "$(sort said | uniq -c | tr -s ' ')" " ${#ways[@]} \"fine\""
 }
 
+@test "what a call by detours takes is tried out, and only where there are some" {
+	many_inside
+	"$CPROF" run -q -o x.data -t inner,middle,outer -- ./inside >/dev/null
+	"$CPROF" report --json x.data | jq -e '.overhead.detour_ns > 0'
+	"$CPROF" run -q -o x.data --traps -t inner,middle,outer -- ./inside >/dev/null
+	"$CPROF" report --json x.data | jq -e '.overhead.detour_ns == null'
+}
+
 @test "what lasts is known, however it is traced" {
 	local way
 	cat >slow.c <<-'END'
