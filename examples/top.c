@@ -2,35 +2,30 @@
  *   cprof run --profile=top -- ./program */
 #include <cprof/cprof.h>
 
-static const cprof_function *functions[65536];
-static unsigned long calls[65536];
+static cprof_tally *calls; /* by function */
 static cprof_callspec *program;
 static cprof_profiler_handle top;
 
 static void entered(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
-	uint16_t at = (uint16_t)((uintptr_t)f >> 5);
-
-	while (functions[at] && functions[at] != f)
-		at++;
-	functions[at] = f;
-	calls[at]++;
+	cprof_tally_add(calls, &f, 1, 0);
 }
 
 static void ended(cprof_profiler *p)
 {
-	for (int rank = 0, most = 0; rank < 20; rank++, calls[most] = 0) {
-		for (int i = 0; i < 65536; i++)
-			most = calls[i] > calls[most] ? i : most;
-		if (calls[most])
-			cprof_profiler_printf(top, "%8lu  %s", calls[most],
-					      cprof_function_name(functions[most]));
-	}
+	const cprof_tally_row *row;
+
+	cprof_tally_sort(calls, CPROF_TALLY_BY_COUNT);
+	for (int i = 0; i < 20 && (row = cprof_tally_row_at(calls, i)); i++)
+		cprof_profiler_printf(top, "%8llu  %s", (unsigned long long)row->count,
+				      cprof_function_name(*(const cprof_function *const *)row->key));
 	cprof_callspec_free(program);
+	cprof_tally_free(calls);
 }
 
 CPROF_PROFILER_INIT(top)
 {
+	calls = cprof_tally_create(sizeof(cprof_function *), 0);
 	top = cprof_profiler_create(NULL);
 	program = cprof_callspec_parse("program", NULL);
 	cprof_profiler_trace(top, program, CPROF_CALL_INSTRUMENTATION_ENTER);

@@ -22,6 +22,8 @@
 #include <cprof/sampling.h>
 #include <cprof/session.h>
 #include <cprof/stack.h>
+#include <cprof/stacks.h>
+#include <cprof/tally.h>
 #include <cprof/types.h>
 #include <cprof/value.h>
 

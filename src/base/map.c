@@ -208,6 +208,17 @@ bool cp_intern(struct cp_interner *in, const void *bytes, size_t size, uint32_t 
 	return true;
 }
 
+bool cp_interned(const struct cp_interner *in, const void *bytes, size_t size, uint32_t *id_ret)
+{
+	const uint32_t *slot =
+		in->capacity ? intern_slot(in, cp_hash_bytes(bytes, size), bytes, size) : NULL;
+
+	if (!slot || !*slot)
+		return false;
+	*id_ret = *slot - 1;
+	return true;
+}
+
 void cp_interner_free(struct cp_interner *in)
 {
 	size_t i;

@@ -51,6 +51,8 @@ struct cp_interned {
  * tells whether it was new. False without memory. */
 bool cp_intern(struct cp_interner *in, const void *bytes, size_t size, uint32_t *id_ret,
 	       bool *fresh_ret);
+/* The number of `bytes`, if they are there. */
+bool cp_interned(const struct cp_interner *in, const void *bytes, size_t size, uint32_t *id_ret);
 void cp_interner_free(struct cp_interner *in);
 
 #endif

@@ -6,8 +6,8 @@
  *
  *   stacks:hz=99,clock=cpu|wall,inlines,output=FILE
  *
- * Samples are kept as addresses and added up; names are looked up at the end,
- * once for each address.
+ * Stacks are kept as places and added up; names are looked up at the end, once for each
+ * place.
  */
 #include <cprof/cprof.h>
 #include <inttypes.h>
@@ -16,23 +16,14 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/map.h"
 #include "base/text.h"
-#include "base/vec.h"
 #include "modules/modules.h"
 #include "modules/settings.h"
 
-/* A place in code, as it is interned: no padding. */
-struct place {
-	uintptr_t assembly; /* cprof_assembly *, 0: none */
-	uint64_t address; /* link-time; without an assembly run-time */
-	uint64_t is_signal;
-};
-
-/* The beginning of an interned stack; places follow, leaf first. */
-struct origin {
-	uintptr_t process; /* cprof_process * */
-	uint64_t is_truncated;
+/* What weights are of: no padding. */
+struct key {
+	const cprof_process *process;
+	uint64_t stack;
 };
 
 struct cprof_profiler {
@@ -42,75 +33,24 @@ struct cprof_profiler {
 	cprof_sample_mode mode;
 	uint32_t hz;
 	bool inlines, asked; /* asked: for samples of a certain kind */
-	struct cp_interner places, stacks; /* stacks: origin, then numbers of places */
-	CP_VEC(uint64_t) weights; /* by stack, ns */
-	struct cp_buf stack; /* being walked */
-	struct origin origin;
+	cprof_stacks *stacks; /* owned */
+	cprof_tally *weights; /* owned; ns, by struct key */
 	bool failed; /* out of memory */
 };
 
 /* ---- samples ---- */
 
-static void add_place(cprof_profiler *s, const struct place *place)
-{
-	uint32_t number;
-
-	if (cp_intern(&s->places, place, sizeof(*place), &number, NULL))
-		cp_buf_add(&s->stack, &number, sizeof(number));
-	else
-		s->failed = true;
-}
-
-static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
-			    const cprof_frame_info *frame, size_t size,
-			    const cprof_context *context, void *data)
-{
-	const cprof_image *image = cprof_frame_info_image(frame);
-	const struct place place = {
-		.assembly = image ? (uintptr_t)cprof_image_assembly(image) : 0,
-		.address = cprof_frame_info_address(frame),
-		.is_signal = cprof_frame_info_is_signal(frame),
-	};
-	cprof_profiler *s = data;
-
-	(void)function;
-	(void)ip;
-	(void)size;
-	(void)context;
-	add_place(s, &place);
-	s->origin.is_truncated |= cprof_frame_info_is_truncated(frame);
-	return CPROF_WALK_CONTINUE;
-}
-
 static void on_sample(cprof_profiler *s, cprof_addr ip, const cprof_context *context)
 {
-	const struct place nowhere = { .address = ip };
+	struct key key = { .process = cprof_current_process() };
 	cprof_sample sample;
-	cprof_status status;
-	uint32_t number;
-	bool fresh;
 
 	(void)context;
 	if (!cprof_current_sample(&sample) || s->failed)
 		return;
-	s->origin = (struct origin){ .process = (uintptr_t)cprof_current_process() };
-	cp_buf_clear(&s->stack);
-	cp_buf_add(&s->stack, &s->origin, sizeof(s->origin));
-	status = cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
-					 CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, s,
-					 NULL, 0);
-	s->origin.is_truncated |= status != CPROF_OK;
-	if (s->stack.size == sizeof(s->origin))
-		add_place(s, &nowhere);
-	s->failed |= s->stack.failed;
-	if (s->failed)
-		return;
-	memcpy(s->stack.bytes, &s->origin, sizeof(s->origin));
-	if (!cp_intern(&s->stacks, s->stack.bytes, s->stack.size, &number, &fresh) ||
-	    (fresh && !cp_vec_push(&s->weights, 0)))
-		s->failed = true;
-	else
-		s->weights.items[number] += sample.weight_ns;
+	key.stack = cprof_stacks_current(s->stacks, ip);
+	s->failed = key.stack == CPROF_NO_STACK ||
+		    !cprof_tally_add(s->weights, &key, 1, sample.weight_ns);
 }
 
 /* ---- names ---- */
@@ -118,7 +58,6 @@ static void on_sample(cprof_profiler *s, cprof_addr ip, const cprof_context *con
 /* Names of a place: those of inlined functions first, each with a NUL. */
 struct names {
 	struct cp_buf text;
-	uint64_t start; /* of a function without a name; 0: unknown */
 	bool inlines;
 };
 
@@ -126,43 +65,8 @@ static void add_name(const cprof_symbol *symbol, void *data)
 {
 	struct names *n = data;
 
-	if (!symbol->inlined)
-		n->start = symbol->start;
-	if (!symbol->name || !*symbol->name || (symbol->inlined && !n->inlines))
-		return;
-	cp_buf_add(&n->text, symbol->name, strlen(symbol->name) + 1);
-}
-
-/* As reports call what has no name. */
-static void name_unknown(const struct place *place, struct names *n)
-{
-	const char *path = NULL, *file = NULL;
-
-	if (place->assembly) {
-		path = cprof_assembly_path((cprof_assembly *)place->assembly);
-		file = *path == '[' ? path : cp_basename(path);
-	}
-	if (place->is_signal)
-		cp_buf_str(&n->text, "<signal handler called>");
-	else if (!file || !*file)
-		cp_buf_str(&n->text, "[unknown]");
-	else if (*file == '[')
-		cp_buf_str(&n->text, file);
-	else if (n->start)
-		cp_buf_printf(&n->text, "%s+0x%" PRIx64, file, n->start);
-	else
-		cp_buf_printf(&n->text, "[%s]", file);
-	cp_buf_u8(&n->text, 0);
-}
-
-static void look_up(const cprof_profiler *s, const struct place *place, struct names *n)
-{
-	*n = (struct names){ .inlines = s->inlines };
-	if (place->assembly)
-		cprof_assembly_symbolize((cprof_assembly *)place->assembly, place->address,
-					 add_name, n);
-	if (!n->text.size)
-		name_unknown(place, n);
+	if (!symbol->inlined || n->inlines)
+		cp_buf_add(&n->text, symbol->name, strlen(symbol->name) + 1);
 }
 
 /* ---- writing ---- */
@@ -197,39 +101,34 @@ static void add_process(struct cp_buf *line, const cprof_process *p)
 		add_text(line, name.bytes);
 }
 
-static void make_line(const cprof_profiler *s, uint32_t stack, const struct names *names,
+static void make_line(const cprof_profiler *s, const struct key *key, const struct names *names,
 		      bool processes, struct cp_buf *line)
 {
-	const struct cp_interned *key = &s->stacks.items[stack];
-	const char *numbers = (const char *)key->bytes + sizeof(struct origin);
-	size_t i = (key->size - sizeof(struct origin)) / sizeof(uint32_t);
-	struct origin origin;
-	uint32_t number;
+	const uint32_t *places;
+	size_t i = cprof_stacks_places(s->stacks, (uint32_t)key->stack, &places);
 
-	memcpy(&origin, key->bytes, sizeof(origin));
 	cp_buf_clear(line);
 	if (processes)
-		add_process(line, (const cprof_process *)origin.process);
-	if (origin.is_truncated)
+		add_process(line, key->process);
+	if (cprof_stacks_is_truncated(s->stacks, (uint32_t)key->stack))
 		add_text(line, "[truncated]");
-	while (i-- > 0) {
-		memcpy(&number, numbers + i * sizeof(number), sizeof(number));
-		add_names(line, &names[number]);
-	}
+	while (i-- > 0)
+		add_names(line, &names[places[i]]);
+	cp_buf_u8(line, 0);
 }
 
 /* Does more than one process have any time? */
 static bool several_processes(const cprof_profiler *s)
 {
 	int32_t pid, first = 0;
-	struct origin origin;
 	size_t i;
 
-	for (i = 0; i < s->weights.count; i++) {
-		if (!s->weights.items[i])
+	for (i = 0; i < cprof_tally_count(s->weights); i++) {
+		const cprof_tally_row *row = cprof_tally_row_at(s->weights, i);
+
+		if (!row->sum)
 			continue;
-		memcpy(&origin, s->stacks.items[i].bytes, sizeof(origin));
-		pid = cprof_process_pid((const cprof_process *)origin.process);
+		pid = cprof_process_pid(((const struct key *)row->key)->process);
 		if (first && pid != first)
 			return true;
 		first = pid;
@@ -241,28 +140,24 @@ static bool several_processes(const cprof_profiler *s)
 static bool write_lines(cprof_profiler *s, const struct names *names)
 {
 	struct cp_buf line CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_interner lines CP_CLEANUP(cp_interner_free) = { 0 };
-	bool processes = several_processes(s), good = true, fresh;
-	CP_VEC(uint64_t) sums = { 0 };
-	uint32_t number;
+	cprof_tally *lines = cprof_tally_create(0, 0);
+	bool processes = several_processes(s), good = lines != NULL;
 	size_t i;
 
-	for (i = 0; i < s->stacks.count && good; i++) {
-		make_line(s, (uint32_t)i, names, processes, &line);
-		good = !line.failed &&
-		       cp_intern(&lines, line.bytes ? line.bytes : "", line.size, &number,
-				 &fresh) &&
-		       (!fresh || cp_vec_push(&sums, 0));
-		if (good)
-			sums.items[number] += s->weights.items[i];
+	for (i = 0; i < cprof_tally_count(s->weights) && good; i++) {
+		const cprof_tally_row *row = cprof_tally_row_at(s->weights, i);
+
+		make_line(s, row->key, names, processes, &line);
+		good = !line.failed && cprof_tally_add(lines, line.bytes, row->count, row->sum);
 	}
-	for (i = 0; i < lines.count && good; i++) {
-		if (sums.items[i])
-			fprintf(s->out.file, "%s %" PRIu64 "\n", (const char *)lines.items[i].bytes,
-				sums.items[i]);
+	for (i = 0; good && i < cprof_tally_count(lines); i++) {
+		const cprof_tally_row *row = cprof_tally_row_at(lines, i);
+
+		if (row->sum)
+			fprintf(s->out.file, "%s %" PRIu64 "\n", (const char *)row->key, row->sum);
 		cp_text_output_check(&s->out);
 	}
-	cp_vec_free(&sums);
+	cprof_tally_free(lines);
 	return good;
 }
 
@@ -273,14 +168,14 @@ static void on_initialized(cprof_profiler *s)
 
 static void on_shutdown(cprof_profiler *s)
 {
-	struct names *names = calloc(s->places.count + 1, sizeof(*names));
-	struct place place;
-	size_t i;
+	size_t count = cprof_stacks_place_count(s->stacks), i;
+	struct names *names = calloc(count + 1, sizeof(*names));
 
 	s->failed |= !names;
-	for (i = 0; i < s->places.count && !s->failed; i++) {
-		memcpy(&place, s->places.items[i].bytes, sizeof(place));
-		look_up(s, &place, &names[i]);
+	for (i = 0; i < count && !s->failed; i++) {
+		names[i].inlines = s->inlines;
+		cprof_place_symbolize(cprof_stacks_place(s->stacks, (uint32_t)i), add_name,
+				      &names[i]);
 		s->failed |= names[i].text.failed;
 	}
 	if (s->out.file && !s->failed)
@@ -288,7 +183,7 @@ static void on_shutdown(cprof_profiler *s)
 	if (s->failed)
 		cprof_profiler_fail(s->handle, "stacks: out of memory");
 	settings_close(s->handle, s->output, &s->out);
-	for (i = 0; names && i < s->places.count; i++)
+	for (i = 0; names && i < count; i++)
 		cp_buf_free(&names[i].text);
 	free(names);
 }
@@ -296,10 +191,8 @@ static void on_shutdown(cprof_profiler *s)
 static void cleanup(cprof_profiler *s)
 {
 	cp_text_output_close(&s->out);
-	cp_interner_free(&s->places);
-	cp_interner_free(&s->stacks);
-	cp_vec_free(&s->weights);
-	cp_buf_free(&s->stack);
+	cprof_stacks_free(s->stacks);
+	cprof_tally_free(s->weights);
 	free(s->output);
 	free(s);
 }
@@ -351,7 +244,9 @@ void cp_module_stacks_init(const char *desc)
 	s->output = strdup("cprof.folded");
 	s->mode = CPROF_SAMPLE_MODE_PROCESS;
 	s->hz = 99;
-	if (s->output)
+	s->stacks = cprof_stacks_create();
+	s->weights = cprof_tally_create(sizeof(struct key), 0);
+	if (s->output && s->stacks && s->weights)
 		s->handle = cprof_profiler_create(s);
 	if (!s->handle) {
 		cleanup(s);

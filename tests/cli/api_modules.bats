@@ -8,7 +8,7 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc} CXX=${CXX:-c++}
 	local name
-	for name in beat covprobe ctxprobe eltprobe fetchprobe flagprobe late lifecycle snapprobe; do
+	for name in beat covprobe ctxprobe eltprobe fetchprobe flagprobe keptprobe late lifecycle snapprobe; do
 		module "$name" "$name"
 	done
 	module one filters -DNAME=one -DWANTS=1
@@ -17,6 +17,7 @@ setup_file() {
 	module second sampleprobe -DNAME=second
 	$CC -O1 -o "$MODULES/program" "$SOURCES/tests/modules/program.c"
 	$CC -g -O2 -o "$MODULES/fetched" "$SOURCES/tests/modules/fetched.c"
+	$CC -O1 -o "$MODULES/kept" "$SOURCES/tests/modules/kept.c"
 	strip -g -o "$MODULES/bare" "$MODULES/fetched"
 	$CXX -g -O2 -o "$MODULES/probed" "$SOURCES/tests/modules/probed.cpp" -pthread
 }
@@ -166,6 +167,11 @@ probed_through left by int"
 		done
 	done
 	no_complaints
+}
+
+@test "stacks that are kept, and sums by key, are what the program did" {
+	probe keptprobe -- "$MODULES/kept"
+	assert_equal "$(cat kept.out)" "$output"
 }
 
 @test "what is asked for too late is refused, and changes nothing" {

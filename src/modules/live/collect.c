@@ -31,14 +31,11 @@
 
 static void on_sample(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
 {
-	struct weight weight = { .events = 1 };
 	cprof_sample sample;
 
 	(void)context;
-	if (!cprof_current_sample(&sample))
-		return;
-	weight.weight = sample.weight_ns;
-	collector_stack(p, CP_LIVE_TIME, sample.timestamp_ns, ip, &weight);
+	if (cprof_current_sample(&sample))
+		collector_stack(p, CP_LIVE_TIME, sample.timestamp_ns, ip, 1, sample.weight_ns);
 }
 
 static void on_thread_started(cprof_profiler *p, uintptr_t tid)
@@ -104,15 +101,15 @@ struct naming {
 	cprof_profiler *p;
 	const char *image;
 	size_t count;
-	uint64_t start; /* of a function without a name; 0: unknown */
 };
 
-static void add_named(struct naming *n, const char *name, const char *file, uint32_t line)
+static void add_symbol(const cprof_symbol *symbol, void *data)
 {
-	struct cp_live_frame frame = { .line = line };
+	struct cp_live_frame frame = { .line = symbol->line };
+	struct naming *n = data;
 
 	cp_live_lock(n->p->sums);
-	frame.function = cp_live_function(n->p->sums, name, n->image, file);
+	frame.function = cp_live_function(n->p->sums, symbol->name, n->image, symbol->file);
 	cp_live_unlock(n->p->sums);
 	if (frame.function == CP_LIVE_NONE || !cp_vec_push(&n->p->frames, frame))
 		n->p->failed = true;
@@ -120,51 +117,17 @@ static void add_named(struct naming *n, const char *name, const char *file, uint
 		n->count++;
 }
 
-static void add_symbol(const cprof_symbol *symbol, void *data)
+static void name_place(cprof_profiler *p, const cprof_place *place, struct span *ret)
 {
-	struct naming *n = data;
-
-	if (!symbol->inlined)
-		n->start = symbol->start;
-	if (symbol->name && *symbol->name)
-		add_named(n, symbol->name, symbol->file, symbol->line);
-}
-
-/* As reports call what has no name. */
-static void add_unnamed(struct naming *n, const struct place *place)
-{
-	struct cp_buf name = { 0 };
-
-	if (place->is_signal)
-		cp_buf_str(&name, "<signal handler called>");
-	else if (!*n->image)
-		cp_buf_str(&name, "[unknown]");
-	else if (*n->image == '[')
-		cp_buf_str(&name, n->image);
-	else if (n->start)
-		cp_buf_printf(&name, "%s+0x%llx", n->image, (unsigned long long)n->start);
-	else
-		cp_buf_printf(&name, "[%s]", n->image);
-	if (name.bytes)
-		add_named(n, name.bytes, NULL, 0);
-	cp_buf_free(&name);
-}
-
-static void name_place(cprof_profiler *p, const struct place *place, struct span *ret)
-{
-	struct naming n = { .p = p, .image = place->image ? (const char *)place->image : "" };
+	struct naming n = { .p = p, .image = place->image ? place->image : "" };
 
 	ret->first = p->frames.count;
-	if (place->assembly)
-		cprof_assembly_symbolize((cprof_assembly *)place->assembly, place->address,
-					 add_symbol, &n);
-	if (!n.count)
-		add_unnamed(&n, place);
+	cprof_place_symbolize(place, add_symbol, &n);
 	ret->count = n.count;
 }
 
 /* The frames of a place; NULL without memory. */
-static const struct span *frames_of(cprof_profiler *p, const struct place *place)
+static const struct span *frames_of(cprof_profiler *p, const cprof_place *place)
 {
 	uint32_t number;
 	bool fresh;
@@ -182,19 +145,15 @@ static const struct span *frames_of(cprof_profiler *p, const struct place *place
 /* ---- the namer ---- */
 
 /* The stack of a batch, with names, into p->whole. */
-static bool expand(cprof_profiler *p, const struct batch *b, const struct cp_interned *stack)
+static bool expand(cprof_profiler *p, const struct batch *b, uint32_t stack)
 {
-	const char *numbers = (const char *)stack->bytes + sizeof(struct origin);
-	size_t n = (stack->size - sizeof(struct origin)) / sizeof(uint32_t), i, k;
+	const uint32_t *places;
+	size_t n = cprof_stacks_places(b->stacks, stack, &places), i, k;
 	const struct span *span;
-	struct place place;
-	uint32_t number;
 
 	p->whole.count = 0;
 	for (i = 0; i < n; i++) {
-		memcpy(&number, numbers + i * sizeof(number), sizeof(number));
-		memcpy(&place, b->places.items[number].bytes, sizeof(place));
-		span = frames_of(p, &place);
+		span = frames_of(p, cprof_stacks_place(b->stacks, places[i]));
 		for (k = 0; span && k < span->count; k++)
 			if (!cp_vec_push(&p->whole, p->frames.items[span->first + k]))
 				return false;
@@ -237,21 +196,21 @@ static void add_edges(cprof_profiler *p, const struct batch *b)
 
 static void add_batch(cprof_profiler *p, const struct batch *b)
 {
-	struct origin origin;
+	const cprof_tally_row *row;
+	struct stack_key key;
 	size_t i, skip;
 
 	add_edges(p, b);
-	for (i = 0; i < b->stacks.count; i++) {
-		memcpy(&origin, b->stacks.items[i].bytes, sizeof(origin));
-		if (!expand(p, b, &b->stacks.items[i])) {
+	for (i = 0; (row = cprof_tally_row_at(b->weights, i)); i++) {
+		memcpy(&key, row->key, sizeof(key));
+		if (!expand(p, b, (uint32_t)key.stack)) {
 			p->failed = true;
 			return;
 		}
-		skip = origin.kind == CP_LIVE_BYTES ? count_runtime(p) : 0;
+		skip = key.kind == CP_LIVE_BYTES ? count_runtime(p) : 0;
 		cp_live_lock(p->sums);
-		cp_live_add(p->sums, (enum cp_live_kind)origin.kind, origin.thread, b->second,
-			    p->whole.items + skip, p->whole.count - skip,
-			    b->weights.items[i].events, b->weights.items[i].weight);
+		cp_live_add(p->sums, (enum cp_live_kind)key.kind, key.thread, b->second,
+			    p->whole.items + skip, p->whole.count - skip, row->count, row->sum);
 		cp_live_unlock(p->sums);
 	}
 }
@@ -350,7 +309,6 @@ static void cleanup(cprof_profiler *p)
 		collector_batch_destroy(p->oldest);
 	}
 	cp_map_free(&p->threads);
-	cp_buf_free(&p->stack);
 	cp_interner_free(&p->places);
 	cp_vec_free(&p->frames);
 	cp_vec_free(&p->whole);

@@ -10,9 +10,8 @@ void collector_batch_destroy(struct batch *b)
 {
 	if (!b)
 		return;
-	cp_interner_free(&b->places);
-	cp_interner_free(&b->stacks);
-	cp_vec_free(&b->weights);
+	cprof_stacks_free(b->stacks);
+	cprof_tally_free(b->weights);
 	cp_interner_free(&b->edges);
 	cp_vec_free(&b->amounts);
 	free(b);
@@ -27,6 +26,12 @@ struct batch *collector_batch(cprof_profiler *p, uint32_t second)
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
+	b->stacks = cprof_stacks_create();
+	b->weights = cprof_tally_create(sizeof(struct stack_key), 0);
+	if (!b->stacks || !b->weights) {
+		collector_batch_destroy(b);
+		return NULL;
+	}
 	b->second = second;
 	if (p->newest)
 		p->newest->next = b;
@@ -63,69 +68,24 @@ uint32_t collector_thread(cprof_profiler *p, cprof_thread *t)
 	return number;
 }
 
-static void add_place(cprof_profiler *p, const struct place *place)
-{
-	uint32_t number;
-
-	if (cp_intern(&p->newest->places, place, sizeof(*place), &number, NULL))
-		cp_buf_add(&p->stack, &number, sizeof(number));
-	else
-		p->failed = true;
-}
-
-static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
-			    const cprof_frame_info *frame, size_t size,
-			    const cprof_context *context, void *data)
-{
-	const cprof_image *image = cprof_frame_info_image(frame);
-	const struct place place = {
-		.assembly = image ? (uintptr_t)cprof_image_assembly(image) : 0,
-		.image = image ? (uintptr_t)cprof_image_name(image) : 0,
-		.address = cprof_frame_info_address(frame),
-		.is_signal = cprof_frame_info_is_signal(frame),
-	};
-
-	(void)function;
-	(void)ip;
-	(void)size;
-	(void)context;
-	add_place(data, &place);
-	return CPROF_WALK_CONTINUE;
-}
-
 /* With the lock held. */
-static void add_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		      const struct weight *weight)
+static bool add_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
+		      uint64_t events, uint64_t weight)
 {
-	const struct origin origin = { kind, collector_thread(p, cprof_current_thread()) };
-	const struct place nowhere = { .address = ip };
+	struct stack_key key = { kind, collector_thread(p, cprof_current_thread()),
+				 CPROF_NO_STACK };
 	struct batch *b = collector_batch(p, cp_live_second(p->sums, ts_ns));
-	uint32_t number;
-	bool fresh;
 
-	p->failed |= !b;
-	if (p->failed)
-		return;
-	cp_buf_clear(&p->stack);
-	cp_buf_add(&p->stack, &origin, sizeof(origin));
-	cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
-				CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, p, NULL, 0);
-	if (p->stack.size == sizeof(origin))
-		add_place(p, &nowhere);
-	if (p->stack.failed ||
-	    !cp_intern(&b->stacks, p->stack.bytes, p->stack.size, &number, &fresh) ||
-	    (fresh && !cp_vec_push(&b->weights, (struct weight){ 0 }))) {
-		p->failed = true;
-		return;
-	}
-	b->weights.items[number].events += weight->events;
-	b->weights.items[number].weight += weight->weight;
+	if (b)
+		key.stack = cprof_stacks_current(b->stacks, ip);
+	return key.stack != CPROF_NO_STACK && cprof_tally_add(b->weights, &key, events, weight);
 }
 
 void collector_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		     const struct weight *weight)
+		     uint64_t events, uint64_t weight)
 {
 	pthread_mutex_lock(&p->lock);
-	add_stack(p, kind, ts_ns, ip, weight);
+	if (!p->failed)
+		p->failed = !add_stack(p, kind, ts_ns, ip, events, weight);
 	pthread_mutex_unlock(&p->lock);
 }

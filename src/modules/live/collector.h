@@ -7,26 +7,16 @@
 
 #include <pthread.h>
 
-#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "modules/live/collect.h"
 #include "record/spans.h"
 
-/* A place in code, as it is interned: no padding. */
-struct place {
-	uintptr_t assembly; /* cprof_assembly *, 0: none */
-	uintptr_t image; /* const char *, its name as the program was started; 0: none */
-	uint64_t address; /* link-time; without an assembly run-time */
-	uint64_t is_signal;
-};
-
-/* The beginning of an interned stack; the numbers of its places follow, leaf first. */
-struct origin {
+/* What stacks are of, as their sums are: no padding. */
+struct stack_key {
 	uint32_t kind; /* enum cp_live_kind */
 	uint32_t thread;
-};
-
-struct weight {
-	uint64_t events, weight;
+	uint64_t stack; /* of the batch's */
 };
 
 /* Who called whom, as it is interned. */
@@ -38,8 +28,8 @@ struct edge {
 struct batch {
 	struct batch *next; /* the one after it */
 	uint32_t second;
-	struct cp_interner places, stacks;
-	CP_VEC(struct weight) weights; /* by stack */
+	cprof_stacks *stacks; /* owned */
+	cprof_tally *weights; /* owned; by struct stack_key */
 	struct cp_interner edges;
 	CP_VEC(struct cp_live_amount) amounts; /* by edge */
 };
@@ -50,7 +40,6 @@ struct cprof_profiler {
 	struct cp_live *sums; /* borrowed */
 	/* ---- the session's thread ---- */
 	struct cp_map threads; /* cprof_thread * -> number */
-	struct cp_buf stack; /* being walked */
 	cprof_callspec *spec; /* owned */
 	struct cp_map functions; /* cprof_function * that is traced -> number */
 	struct cp_spans spans; /* calls that are open */
@@ -78,9 +67,9 @@ uint32_t collector_thread(cprof_profiler *p, cprof_thread *t);
 /* The batch of a second, which is the newest one or a new one; NULL without memory. With the
  * lock held. */
 struct batch *collector_batch(cprof_profiler *p, uint32_t second);
-/* The stack of the event being delivered, in the batch of its second. */
+/* Adds to the stack of the event being delivered, in the batch of its second. */
 void collector_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		     const struct weight *weight);
+		     uint64_t events, uint64_t weight);
 
 /* The names that a thread and its process have now. With the lock of the sums held. */
 void collector_names(const cprof_thread *t, struct cp_live_thread *to);

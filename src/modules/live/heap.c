@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* What an event stands for: itself, or all that a sample was taken of. */
-static struct weight weight_of(uint64_t size)
+/* How many blocks one stands for: itself, or all that a sample was taken of. */
+static double stands_for(uint64_t size)
 {
 	cprof_allocation_statistics a;
 	double chance = 1;
@@ -15,23 +15,21 @@ static struct weight weight_of(uint64_t size)
 	cprof_get_allocation_statistics(&a);
 	if (a.every)
 		chance = -expm1(-(double)size / (double)a.every);
-	if (chance <= 0)
-		return (struct weight){ .events = 1, .weight = size };
-	return (struct weight){ .events = (uint64_t)(1 / chance + 0.5),
-				.weight = (uint64_t)((double)size / chance + 0.5) };
+	return chance > 0 ? 1 / chance : 1;
 }
 
 static void on_allocation(cprof_profiler *p, const cprof_object *object)
 {
-	struct weight weight;
 	cprof_allocation a;
 	cprof_call call;
+	double times;
 
 	(void)object;
 	if (!cprof_current_allocation(&a) || !cprof_current_call(&call))
 		return;
-	weight = weight_of(a.size);
-	collector_stack(p, CP_LIVE_BYTES, call.timestamp_ns, 0, &weight);
+	times = stands_for(a.size);
+	collector_stack(p, CP_LIVE_BYTES, call.timestamp_ns, 0, (uint64_t)(times + 0.5),
+			(uint64_t)((double)a.size * times + 0.5));
 }
 
 bool collector_heap_start(cprof_profiler *p)
