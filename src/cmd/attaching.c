@@ -10,6 +10,7 @@
 #include "cmd/previewing.h"
 #include "cmd/signals.h"
 #include "cmd/steering.h"
+#include "cmd/toggling.h"
 
 /* To a person who sees nothing happen. */
 static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
@@ -28,8 +29,8 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
-	if (!cp_collecting_load(s, o) || !cp_collecting_capture(s, o) ||
-	    (w && !w->prepare(s, w->data)))
+	if (!cp_toggling_begin(s, o->signal) || !cp_collecting_load(s, o) ||
+	    !cp_collecting_capture(s, o) || (w && !w->prepare(s, w->data)))
 		return CP_EXIT_FAILURE;
 	if (cprof_session_attach(s, pid, cp_collecting_flags(o))) {
 		cp_collecting_complain(s);

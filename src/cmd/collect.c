@@ -48,6 +48,16 @@ const struct cp_option cp_rotating_options[] = {
 	{ 0 }
 };
 
+/* In the order that cp_toggling_begin() has. */
+static const char *const signals[] = { "none", "USR1", "USR2", NULL };
+
+static const struct cp_option toggling_options[] = {
+	{ "signal", 0, CP_OPTION_CHOICE, AT(signal), .value = "none|USR1|USR2", .choices = signals,
+	  .help = "this signal, sent to cprof itself, pauses the recording, and has it go on, as "
+		  "cprof ctl PID pause and resume do; the program notices nothing" },
+	{ 0 }
+};
+
 const struct cp_option cp_events_options[] = {
 	{ "annotations", 0, CP_OPTION_TRUE, AT(annotations),
 	  .help = "spans, counters and the like that the program announces with cprof/trace.h" },
@@ -292,14 +302,21 @@ const struct cp_option cp_source_diff_options[] = {
 			offsetof(struct cp_collect_options, calls.kept) \
 	}
 
+#define TOGGLED \
+	{ \
+		"Pauses", toggling_options, 0 \
+	}
+
 const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options),
 						     KEPT_CALLS,
+						     TOGGLED,
 						     { "Recordings one after the other",
 						       cp_rotating_options, 0 },
 						     { 0 } };
 
 const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_options),
 						 KEPT_CALLS,
+						 TOGGLED,
 						 { "Children that outlive CMD", cp_waiting_options,
 						   0 },
 						 { 0 } };

@@ -19,6 +19,7 @@
 #include "cmd/previewing.h"
 #include "cmd/signals.h"
 #include "cmd/steering.h"
+#include "cmd/toggling.h"
 #include "report/profile/left.h"
 #include "report/look/table.h"
 
@@ -223,8 +224,9 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o,
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
-	if (cp_collecting_load(s, o) && cp_collecting_capture(s, o) &&
-	    (!watching || watching->prepare(s, watching->data)) && cp_collecting_record(s, o))
+	if (cp_toggling_begin(s, o->signal) && cp_collecting_load(s, o) &&
+	    cp_collecting_capture(s, o) && (!watching || watching->prepare(s, watching->data)) &&
+	    cp_collecting_record(s, o))
 		status = run_session(s, args->operands, o, watching, ran_ret, cut_ret);
 	cp_guard_end(s);
 	return status;

@@ -337,6 +337,41 @@ stopped() {
 	not grep -q $'\e' replayed
 }
 
+is_paused() { [ "$(key '["paused"]')" = "$1" ]; }
+
+@test "--signal: the same by a signal to cprof, which the program has no part of" {
+	[ -z "${SANITIZED-}" ] || skip 'the sanitizers make cprof too slow for its times'
+	redis_session -t getCommand --signal=USR2
+	redis -r 3 GET a
+	kill -USR2 "$controller"
+	until_true is_paused True
+	redis -r 4 GET a
+	kill -USR2 "$controller"
+	until_true is_paused False
+	redis -r 5 GET a
+	# It has no handler, so one that came would have been its end.
+	refute grep -q SIGUSR2 out
+	stopped
+	assert_equal "$(calls_of getCommand)" 8
+	"$CPROF" replay attach.data | grep -o -E 'getCommand|paused|resumed' | uniq -c | tr -s ' \n' ' ' >replayed
+	assert_equal "$(cat replayed)" ' 3 getCommand 1 paused 1 resumed 5 getCommand '
+	redis PING
+	run -2 "$CPROF" attach --signal=TERM "$tracee"
+}
+
+@test "--signal of run: CMD has the signal's action as it would without" {
+	private
+	mkfifo go
+	start "$CPROF" run -q -s 99 --signal=USR1 -o run.data -- sh -c 'read -r line <go; kill -USR1 $$'
+	until_true ctl "$pid" status
+	tracee=$pid
+	kill -USR1 "$pid"
+	until_true is_paused True
+	echo >go
+	ended "$pid"
+	assert_equal "$ended" 138
+}
+
 cpu_ticks() {
 	local stat
 	read -r -a stat <"/proc/$tracee/stat"
