@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/reports.h"
@@ -33,14 +34,28 @@ static const struct cp_option rows[] = {
 	{ 0 }
 };
 
-static const struct cp_option_group groups[] = { { "What is shown", rows, 0 },
-						 { "Which samples count", cp_filter_options,
-						   AT(filter) },
-						 { 0 } };
+static const struct cp_option_group groups[] = {
+	{ "What is shown", rows, 0 },
+	{ "Which samples count", cp_filter_options, AT(filter) },
+	{ "Which calls count", cp_call_choice_options, AT(filter) },
+	{ 0 }
+};
 
 #define LIMIT_UNLESS_TOLD UINT64_MAX
 
 static const struct diff_options defaults = { .limit = LIMIT_UNLESS_TOLD };
+
+/* What one of them has no call of may be new, or gone. */
+static CP_ERROR load(const struct cp_args *args, const struct cp_filter_options *asked,
+		     struct cp_loaded *old, struct cp_loaded *new)
+{
+	struct cp_filter_options filter = *asked;
+
+	filter.lenient = true;
+	CP_TRY(cp_load(args->operands[0], &filter, old));
+	CP_TRY(cp_load(args->operands[1], &filter, new));
+	return old->unmet && new->unmet ? cp_steal(new->unmet) : NULL;
+}
 
 static int run_diff(struct cp_args *args)
 {
@@ -57,10 +72,8 @@ static int run_diff(struct cp_args *args)
 	struct cp_loaded old = { 0 }, new = { 0 };
 	struct cp_diff diff = { 0 };
 	struct cp_buf out = { 0 };
-	struct cp_error *err = cp_load(args->operands[0], &o->filter, &old);
+	struct cp_error *err = load(args, &o->filter, &old, &new);
 
-	if (!err)
-		err = cp_load(args->operands[1], &o->filter, &new);
 	if (!err)
 		err = cp_diff_build(old.profile, new.profile, &d, &diff);
 	if (!err)

@@ -141,6 +141,8 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 		err = cp_profile_create(loaded.record, &f, &loaded.profile);
 	if (!err && filter)
 		err = cp_choosing_check(&choosing, loaded.profile);
+	if (err && filter && filter->lenient && loaded.profile)
+		loaded.unmet = cp_steal(err);
 	cp_choosing_end(&choosing);
 	if (err) {
 		cp_unload(&loaded);
@@ -152,6 +154,7 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 
 void cp_unload(struct cp_loaded *loaded)
 {
+	cp_error_free(loaded->unmet);
 	cp_profile_destroy(loaded->profile);
 	cp_record_destroy(loaded->record);
 	*loaded = (struct cp_loaded){ 0 };

@@ -22,6 +22,7 @@ struct cp_filter_options {
 	/* no options: see struct cp_profile_filter */
 	enum cp_profile_of of;
 	bool no_costs;
+	bool lenient; /* a SPEC that no call of the recording matches is no error by itself */
 };
 extern const struct cp_option cp_filter_options[];
 extern const struct cp_option cp_call_filter_options[]; /* of calls, for the same struct */
@@ -34,6 +35,7 @@ extern const char *const cp_roots_names[];
 struct cp_loaded {
 	struct cp_record *record;
 	struct cp_profile *profile;
+	struct cp_error *unmet; /* owned; lenient: that there is such a SPEC; NULL: there is none */
 };
 
 CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struct cp_loaded *ret);

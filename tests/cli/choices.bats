@@ -70,6 +70,36 @@ chooses() {
 	END
 }
 
+# called REPORT: what each function's calls came to.
+called() { jq -c '[.calls.functions[]? | {key: .function, value: [.calls, .total_ns]}] | from_entries' "$1"; }
+
+@test "diff takes the same choices: of each recording what a report of it has" {
+	busy_desk 3000 | made old.data
+	busy_desk 5000 | made new.data
+	for options in --under=f1 --not-under=f1 --paths-to=f3 --levels=2 --min-duration=100000ns '--under=f1 --levels=2'; do
+		# shellcheck disable=SC2086 # words
+		for side in old new; do "$CPROF" report --json $options $side.data >$side.json; done
+		# shellcheck disable=SC2086 # words
+		"$CPROF" diff --json $options old.data new.data >difference
+		for side in old new; do
+			jq -c --arg side $side '[.calls.functions[] | {key: .function, value: [.[$side + "_calls"], .[$side + "_total_ns"]]}] |
+				map(select(.value[0] != null)) | from_entries' difference | jq -S . >got
+			called $side.json | jq -S 'with_entries(select(.value[0] != 0))' >want
+			diff want got || fail "$options, $side"
+			[ "$(jq length want)" -gt 0 ]
+		done
+	done
+	# What one of them has no call of is new, or gone; what neither has is a mistake.
+	desk | made old.data
+	desk | grep -v fact | made new.data
+	run -0 "$CPROF" diff --under=fact old.data new.data
+	assert_line --regexp '^ +3 +- .* fact$'
+	run -1 "$CPROF" diff --under=facd old.data new.data
+	assert_line --partial "no function of the recording matches 'facd'"
+	run -1 "$CPROF" diff --under=fact new.data new.data
+	run -2 "$CPROF" diff --under='/[/' old.data new.data
+}
+
 @test "calls that are left out are their callers' own time" {
 	busy_desk 3000 | made cprof.data
 	sum() { "$CPROF" export -f folded "$@" | awk '{ all += $NF } END { print all }'; }
