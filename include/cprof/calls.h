@@ -106,8 +106,9 @@ CPROF_API void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string);
  * cprof_profiler_call_context_free_buffer(), or NULL; why NULL, tells
  * cprof_profiler_call_context_error(). */
 CPROF_API void *cprof_profiler_call_context_get_this(cprof_call_context *context);
-/* Argument `position`, from 0, `this` and what compilers add behind it not
- * counted. In a leave context: the value the argument had at entry. */
+/* Argument `position`, from 0, as everywhere: `this` and what compilers add behind it
+ * count (Mono's getter does not count it). In a leave context: the value the argument had
+ * at entry. */
 CPROF_API void *cprof_profiler_call_context_get_argument(cprof_call_context *context,
 							 uint32_t position);
 CPROF_API void *cprof_profiler_call_context_get_local(cprof_call_context *context,
@@ -122,10 +123,9 @@ CPROF_API size_t cprof_profiler_buffer_size(const void *buffer);
 CPROF_API cprof_addr cprof_profiler_buffer_address(const void *buffer);
 CPROF_API char *cprof_profiler_buffer_format(const void *buffer, unsigned depth);
 
-/* Arguments, result and locals as values with names and types. NULL: there is none.
- * [cb] */
-CPROF_API size_t cprof_call_context_argument_count(cprof_call_context *context); /* with this */
-/* `position` counts `this`. */
+/* Arguments, result and locals as values with names and types. Positions are from 0, with
+ * `this`. NULL: there is none. [cb] */
+CPROF_API size_t cprof_call_context_argument_count(cprof_call_context *context);
 CPROF_API const cprof_value *cprof_call_context_argument(cprof_call_context *context,
 							 size_t position);
 CPROF_API const cprof_value *cprof_call_context_result(cprof_call_context *context);

@@ -15,6 +15,7 @@
 #include <cprof/functions.h>
 #include <cprof/heap.h>
 #include <cprof/io.h>
+#include <cprof/locks.h>
 #include <cprof/maps.h>
 #include <cprof/module.h>
 #include <cprof/process.h>

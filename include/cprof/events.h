@@ -80,18 +80,9 @@ struct cprof_trace_event; /* cprof/trace.h */
 
 /* Sources of events that cost something: without these calls they are not raised, but for jit_*,
  * for which a callback is enough. False: too late, or this cprof has no such source. Others:
- * cprof/heap.h, io.h, maps.h, annotations.h. [init] */
+ * cprof/heap.h, io.h, locks.h, maps.h, annotations.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
-CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
-/* Of the monitor_* event being delivered. [cb] */
-typedef struct cprof_contention {
-	int32_t owner; /* tid of who held it when the wait began; 0: not known */
-	uint64_t begin_ns; /* monotonic: when the wait began */
-	uint64_t waited_ns; /* contention: 0 */
-	const char *variable; /* static variable that the lock is, or is in; NULL: none. [cb] */
-} cprof_contention;
-CPROF_API bool cprof_current_contention(cprof_contention *ret);
 /* Is the exception_throw being delivered of one that its handler throws again? [cb] */
 CPROF_API bool cprof_current_exception_rethrown(void);
 
@@ -237,9 +228,8 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 		     const cprof_object *objects)) \
 	/* bytes were transferred: cprof/io.h; `kind` is a cprof_fileio_kind */ \
 	E(fileio, (cprof_profiler * prof, uint64_t kind, uint64_t size)) \
-	/* locks, only when contended: must wait; gave up (timeout); got it after waiting. With \
-	 * cprof_profiler_enable_monitors(); more than cprof_profiler_set_max_rate() has for globs \
-	 * in a second end them, with a method_disarmed. More: cprof_current_contention() */ \
+	/* locks, only when contended: must wait; gave up (timeout); got it after waiting: \
+	 * cprof/locks.h */ \
 	E(monitor_contention, (cprof_profiler * prof, const cprof_object *object)) \
 	E(monitor_failed, (cprof_profiler * prof, const cprof_object *object)) \
 	E(monitor_acquired, (cprof_profiler * prof, const cprof_object *object)) \

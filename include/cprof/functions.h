@@ -32,8 +32,8 @@ CPROF_API void cprof_image_for_each_function(const cprof_image *image,
 
 /* Where the function is declared: NULL and 0 when that is not known. */
 CPROF_API const char *cprof_function_source(const cprof_function *function, uint32_t *line);
-/* How many arguments it has by debug information, without `this`; 0 also without debug
- * information. */
+/* How many arguments it has by debug information, as cprof_call_context_argument() counts
+ * them: with `this`; 0 also without debug information. */
 CPROF_API uint32_t cprof_function_argument_count(const cprof_function *function);
 /* The name of an argument, "" if it has none; NULL: there is no such argument. */
 CPROF_API const char *cprof_function_argument_name(const cprof_function *function,

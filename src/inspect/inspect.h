@@ -141,10 +141,7 @@ const cprof_value *cp_signature_locals(const struct cp_signature *signature,
  * Not of what is in memory itself. */
 bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
-/* The number of hidden arguments: `this`, and what the compiler adds behind it for
- * bases. */
-size_t cp_signature_hidden_count(const struct cp_signature *signature);
-/* Names of parameters, without `this`; NULL: there is no such one. */
+/* Names of parameters; NULL: there is no such one. */
 size_t cp_signature_named_count(const struct cp_signature *signature);
 const char *cp_signature_name(const struct cp_signature *signature, size_t position);
 bool cp_signature_is_described(const struct cp_signature *signature); /* debug information */

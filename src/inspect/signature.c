@@ -72,25 +72,14 @@ bool cp_signature_has_this(const struct cp_signature *s)
 	       !strcmp(s->parameters[0].name, "this");
 }
 
-size_t cp_signature_hidden_count(const struct cp_signature *s)
-{
-	size_t n = cp_signature_has_this(s);
-
-	while (n && n < s->parameter_count && s->function.parameters[n].artificial)
-		n++;
-	return n;
-}
-
 size_t cp_signature_named_count(const struct cp_signature *s)
 {
-	return s->described ? s->parameter_count - cp_signature_hidden_count(s) : 0;
+	return s->described ? s->parameter_count : 0;
 }
 
 const char *cp_signature_name(const struct cp_signature *s, size_t position)
 {
-	if (position >= cp_signature_named_count(s))
-		return NULL;
-	return s->parameters[position + cp_signature_hidden_count(s)].name;
+	return position < cp_signature_named_count(s) ? s->parameters[position].name : NULL;
 }
 
 bool cp_signature_is_described(const struct cp_signature *s)

@@ -8,7 +8,7 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc} CXX=${CXX:-c++}
 	local name
-	for name in beat covprobe ctxprobe eltprobe fetchprobe flagprobe keptprobe late lifecycle snapprobe; do
+	for name in afterwards beat covprobe ctxprobe eltprobe fetchprobe flagprobe keptprobe late lifecycle snapprobe; do
 		module "$name" "$name"
 	done
 	module one filters -DNAME=one -DWANTS=1
@@ -215,8 +215,22 @@ probed_through left by int"
 	assert_line "enter probed_tail this=$none arg=5/4 arg=$none arg=$none local=$none result=$none"
 	refute_line --partial "leave probed_tail"
 	assert_line "leave probed_big this=$none arg={a={1, 2, 3, 4, 5}}/40 arg=2.5/8 arg=$none local=$none result={a={3, 2, 3, 4, 5}}/40"
-	assert_line "leave shape::area(int) const this=&{width=6}/8 arg=7/4 arg=$none arg=$none local=$none result=42/4"
+	assert_line "leave shape::area(int) const this=&{width=6}/8 arg=&{width=6}/8 arg=7/4 arg=$none local=$none result=42/4"
+	assert_line "shape::area(int) const takes 2: this, height"
 	refute_line --partial "lives"
+}
+
+# By detours, registers are those that values are in.
+@test "names stay to the end, memory until the process is gone, values and registers for the event" {
+	for way in '' --traps; do
+		probe afterwards
+		assert_equal "$(cat afterwards.out)" \
+			"enter: probed_add of probed, 2 argument, probed, memory, values
+rdi 20 rsi 22
+leave: values, rax 42
+shutdown: probed_add of probed, 2 argument, probed, no memory, no values
+cleanup: probed_add of probed, 2 argument, probed, no memory, no values"
+	done
 }
 
 @test "contexts: nothing without introspection" {

@@ -53,6 +53,9 @@ static void tell(const char *event, const cprof_function *f, cprof_call_context 
 	show("local", context, cprof_profiler_call_context_get_local(context, 999));
 	show("result", context, cprof_profiler_call_context_get_result(context));
 	printf("\n");
+	if (cprof_function_flags(f) & CPROF_FUNCTION_HAS_THIS)
+		printf("%s takes %d: %s, %s\n", name, (int)cprof_function_argument_count(f),
+		       cprof_function_argument_name(f, 0), cprof_function_argument_name(f, 1));
 	fflush(stdout);
 }
 

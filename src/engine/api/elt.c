@@ -312,19 +312,6 @@ static void give_frame(const struct elt_info *info, const cprof_frame_info **fra
 		*frame = info->elt->mask & CPROF_ENABLE_FRAME_INFO ? info->frame_handle : NULL;
 }
 
-/* A buffer with the captured bytes of argument `position` (counting `this`). */
-static void *argument_bytes(const struct elt_info *info, uint32_t position)
-{
-	void *this = cprof_profiler_call_context_get_this(info->context);
-
-	if (!this)
-		return cprof_profiler_call_context_get_argument(info->context, position);
-	if (!position)
-		return this;
-	cprof_profiler_call_context_free_buffer(this);
-	return cprof_profiler_call_context_get_argument(info->context, position - 1);
-}
-
 static cprof_function_argument_range range_of(const struct elt_info *info, const void *buffer,
 					      int position, bool guessed)
 {
@@ -364,7 +351,7 @@ cprof_status cprof_get_function_enter3_info(const cprof_function *f, cprof_elt_i
 	arguments->total_argument_size = 0;
 	for (i = 0; i < count; i++) {
 		const cprof_value *value = cprof_call_context_argument(info->context, i);
-		void *bytes = argument_bytes(info, (uint32_t)i);
+		void *bytes = cprof_profiler_call_context_get_argument(info->context, (uint32_t)i);
 
 		arguments->ranges[i] = range_of(info, bytes, (int)i, value && value->guessed);
 		arguments->total_argument_size += arguments->ranges[i].length;
@@ -419,8 +406,10 @@ cprof_status cprof_read_range(const cprof_elt_info *handle,
 		return cprof_read_memory(cprof_current_process(), range->start, buffer,
 					 size < range->length ? size : range->length, &got);
 	if (info->context)
-		bytes = info->kind == LEAVE ? cprof_profiler_call_context_get_result(info->context)
-					    : argument_bytes(info, (uint32_t)range->start);
+		bytes = info->kind == LEAVE
+				? cprof_profiler_call_context_get_result(info->context)
+				: cprof_profiler_call_context_get_argument(info->context,
+									   (uint32_t)range->start);
 	got = cprof_profiler_buffer_size(bytes);
 	if (got > range->length) /* none: the event mask did not ask for it */
 		got = range->length;

@@ -76,7 +76,7 @@ void *cprof_profiler_call_context_get_argument(cprof_call_context *handle, uint3
 {
 	struct engine_context *x = readable(handle);
 
-	return x ? argument(x, (size_t)position + cp_signature_hidden_count(x->signature)) : NULL;
+	return x ? argument(x, position) : NULL;
 }
 
 void *cprof_profiler_call_context_get_result(cprof_call_context *handle)

@@ -218,6 +218,18 @@ static void set_capture(cprof_session *s, const struct cp_record *r, const struc
 		take_stack(r, v, told, capture);
 }
 
+/* Registers of the event are those that values are in, too. */
+static void know_registers(const struct cp_regs *values, struct cp_regs *regs)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	unsigned i;
+
+	for (i = 0; i < arch->nregs; i++)
+		if ((values->known & ~regs->known) >> i & 1)
+			regs->r[i] = values->r[i];
+	regs->known |= values->known;
+}
+
 bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const struct cp_record *r,
 		      uint32_t number, struct engine_words *v, struct engine_told *told)
 {
@@ -259,6 +271,7 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 	if (!v->strings)
 		v->strings = c->sites.items[r->site].words;
 	take_values(s, site, v, told);
+	know_registers(&told->hit.regs, &s->current.capture.regs);
 	return true;
 }
 

@@ -125,9 +125,10 @@ void engine_calls_warn(cprof_session *s)
 	if (!s->calls)
 		return;
 	if (s->calls->untold && !s->calls->told)
-		engine_warn(s, "the condition could be told of no call: it names what no call had "
-			       "(arguments have names where there is debug information), or divides "
-			       "by 0");
+		engine_warn(s,
+			    "the condition could be told of no call: it names what no call had "
+			    "(arguments have names where there is debug information), or divides "
+			    "by 0");
 	cp_vec_for_each(&s->calls->traces, t) {
 		for (n = 0, end = false; !end; n++) {
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);
