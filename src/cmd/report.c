@@ -66,7 +66,7 @@ static const struct cp_option show_options[] = {
 	  .help = "these alone, of " CP_REPORT_NAMES ", separated by commas" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
 	{ "csv", 0, CP_OPTION_TRUE, AT(csv),
-	  .help = "the functions, --calls or --tree, as comma-separated values" },
+	  .help = "one table as comma-separated values: the functions unless told" },
 	{ 0 }
 };
 

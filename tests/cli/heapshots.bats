@@ -153,6 +153,10 @@ ends() {
 		assert_equal "$(jq -r '[.heapshot.stacks[].stack[1]] | map(.function // .) | join(" ")' difference)" 'other grow'
 		assert_equal "$(jq -c '[.heapshots[].live | [.blocks, .bytes]]' difference)" \
 			"$(awk '{ printf "%s[%d,%d]", NR == 1 ? "[" : ",", $1 + $3, $2 + $4 } END { print "]" }' want.1 want.2 want.3)"
+		run -0 "$CPROF" report --csv --heapshot=1..2
+		assert_output $'function,live_blocks,live_bytes,before_blocks,before_bytes\nother,3,15000,0,0\ngrow,6,600,10,1000'
+		run -0 "$CPROF" report --csv --heapshot=list
+		assert_equal "$(cut -d, -f1,3,4 <<<"${lines[2]}")" 2,9,15600
 		run -0 "$CPROF" report --heapshot=list
 		assert_line --regexp '^ +2 .* 15,600 +9 +\+14,600 +-1$'
 		run -0 "$CPROF" report --heapshot=1..2

@@ -740,9 +740,9 @@ assert [int(r["self_ns"]) for r in rows] == [g["self_ns"] for g in f], rows
 assert [int(r["total_ns"]) for r in rows] == [g["total_ns"] for g in f], rows
 assert any(r["function"].endswith("&\"\x27]]>") for r in rows)
 ' <("$CPROF" report --json w.data)
-	run "$CPROF" report --csv --locks
+	run "$CPROF" report --csv --coverage
 	assert_failure 2
-	assert_output --partial 'it is of --functions, --calls or --tree'
+	assert_output --partial 'it is of --functions, --calls, --tree,'
 	run "$CPROF" report --csv --json
 	assert_failure 2
 	run "$CPROF" report --csv -n 2
@@ -780,4 +780,54 @@ assert any(r["function"].endswith("&\"\x27]]>") for r in rows)
 		fail "$leaves: $(cat out)"
 	COLUMNS=80 "$CPROF" report --tree x.data >out
 	(($(wc -L <out) <= 80))
+}
+
+# same TABLE KEY: the table as comma-separated values is what KEY, a filter of jq, makes of
+# the JSON; its columns are named as there.
+same() {
+	"$CPROF" report --csv "--$1" >table.csv
+	"$CPROF" report --json ${3:+"$3"} | jq -c "$2" >table.json
+	python3 - <<-'END' || fail "$1"
+		import csv, json
+		rows = list(csv.DictReader(open("table.csv", newline="")))
+		want = json.load(open("table.json"))
+		def text(v):
+		    return "" if v is None else str(v)
+		assert rows and len(rows) == len(want), (len(rows), len(want))
+		for row, w in zip(rows, want):
+		    assert set(w) <= set(row), (w, row)
+		    assert {k: row[k] for k in w} == {k: text(v) for k, v in w.items()}, (row, w)
+	END
+	run -0 "$CPROF" report --csv -n 1 "--$1"
+	assert_equal "${#lines[@]}" 2
+}
+
+@test "report --csv of other tables: what the JSON has" {
+	"$CPROF" run -q -s 999 --clock=wall --allocs --locks --maps --exceptions -- "$TRACEES/contend" >out
+	same allocs '[.allocations.functions[] | {function, moved, resized, allocated_blocks: .allocated.blocks,
+		allocated_bytes: .allocated.bytes, freed_blocks: .freed.blocks, freed_bytes: .freed.bytes,
+		replaced_blocks: .replaced.blocks, left_blocks: .left.blocks, left_bytes: .left.bytes}]'
+	same locks '[.locks[] | {address, type, variable, pid, waited_in, waits, timed_out, unfinished, total_ns, longest_ns}]'
+	same maps '[.mappings.functions[] | {function, mapped, longest_ns, created_mappings: .created.mappings,
+		created_bytes: .created.bytes, removed_mappings: .removed.mappings, left_bytes: .left.bytes}]'
+	"$CPROF" report --json >whole.json
+	"$CPROF" report --csv --threads >threads.csv
+	"$CPROF" report --csv --processes >processes.csv
+	"$CPROF" report --csv --images >images.csv
+	python3 - <<-'END'
+		import csv, json
+		whole = json.load(open("whole.json"))
+		total = whole["samples"]["total_ns"]
+		for name in "threads", "processes", "images":
+		    rows = list(csv.DictReader(open(name + ".csv", newline="")))
+		    times = [int(r["time_ns"]) for r in rows]
+		    assert rows and times == sorted(times, reverse=True), name
+		    assert sum(times) == total, (name, sum(times), total)
+		    assert sum(int(r["samples"]) for r in rows) == whole["samples"]["total"], name
+		by = {t["tid"]: t["name"] for t in whole["threads"]}
+		for r in csv.DictReader(open("threads.csv", newline="")):
+		    assert by[int(r["tid"])] == r["name"], r
+	END
+	"$CPROF" run -q --exceptions -- "$TRACEES/exceptions" >out
+	same exceptions '[.exceptions.kinds[] | {type, count, rethrown, thrown_in, caught_in}]'
 }

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "record/lives.h"
+#include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/options.h"
@@ -423,5 +424,39 @@ CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, const struct cp_r
 		kind_json(&x, k, j);
 	cp_json_end(j, ']');
 	cp_json_end(j, '}');
+	return NULL;
+}
+
+/* ---- comma-separated values ---- */
+
+CP_ERROR cp_report_exceptions_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				  struct cp_buf *out)
+{
+	struct exceptions x CP_CLEANUP(deinit) = { 0 };
+	const struct kind *k;
+	uint64_t count = 0;
+
+	CP_TRY(build(p, &x));
+	cp_buf_str(out, "type,count,rethrown,thrown_in,file,line,caught_in,is_caught\n");
+	cp_vec_for_each(&x.kinds, k) {
+		const struct cp_record_call at = { .kind = CP_RECORD_THROW,
+						   .function = k->location };
+		uint32_t line = 0;
+		const char *file = cp_exception_file(p, &at, &line);
+
+		if (o->limit && count++ >= o->limit)
+			break;
+		cp_csv_text(out, k->type);
+		cp_csv_u64(out, k->count);
+		cp_csv_u64(out, k->rethrown);
+		cp_csv_text(out, p->functions.items[k->thrower].name);
+		cp_csv_text(out, file ? file : "");
+		cp_csv_u64(out, file ? line : 0);
+		cp_csv_text(out, k->fate == CAUGHT ? p->functions.items[k->catcher].name : "");
+		cp_csv_text(out, k->fate == CAUGHT	? "yes"
+				 : k->fate == NOT_KNOWN ? "unknown"
+							: "no");
+		cp_csv_end(out);
+	}
 	return NULL;
 }

@@ -40,4 +40,8 @@ CP_ERROR cp_report_exceptions(const struct cp_profile *p, const struct cp_report
 CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, const struct cp_report_options *o,
 				   struct cp_json *j);
 
+/* The table as comma-separated values. */
+CP_ERROR cp_report_exceptions_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				  struct cp_buf *out);
+
 #endif

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/events/frames.h"
+#include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/heap.h"
@@ -369,5 +370,40 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	if (h.cut)
 		cp_json_u64(j, "incomplete_after_ns", h.cut_ns);
 	cp_json_end(j, '}');
+	return NULL;
+}
+
+/* ---- comma-separated values ---- */
+
+static void amount_csv(struct cp_buf *out, const struct cp_heap_amount *a)
+{
+	cp_csv_u64(out, a->blocks);
+	cp_csv_u64(out, a->bytes);
+}
+
+CP_ERROR cp_report_heap_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			    struct cp_buf *out)
+{
+	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
+	size_t i;
+
+	CP_TRY(cp_heap_build(p, &h));
+	cp_buf_str(out, "function,allocated_blocks,allocated_bytes,moved,resized,freed_blocks,"
+			"freed_bytes,replaced_blocks,replaced_bytes,left_blocks,left_bytes\n");
+	for (i = 0; i < h.sites.count && (!o->limit || i < o->limit); i++) {
+		const struct cp_heap_site *site = &h.sites.items[i];
+
+		cp_csv_text(out, p->functions.items[site->function].name);
+		amount_csv(out, &site->allocated);
+		cp_csv_u64(out, site->moved);
+		cp_csv_u64(out, site->resized);
+		amount_csv(out, &site->freed);
+		amount_csv(out, &site->replaced);
+		if (h.sampled) /* what is left is not known */
+			cp_buf_str(out, ",,");
+		else
+			amount_csv(out, &site->left);
+		cp_csv_end(out);
+	}
 	return NULL;
 }

@@ -21,6 +21,10 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_options *o,
 			     struct cp_json *j);
 
+/* The table as comma-separated values. */
+CP_ERROR cp_report_heap_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			    struct cp_buf *out);
+
 /* ---- for what else is shown of them ---- */
 
 /* "1,234 bytes in 5 blocks". */

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/events/frames.h"
 #include "report/events/heap.h"
+#include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/heap.h"
@@ -293,5 +294,47 @@ CP_ERROR cp_report_heapshots_json(const struct cp_profile *p, const struct cp_re
 	sites_json(&h, "functions", &h.sites, choose(&h.sites), o, j);
 	sites_json(&h, "stacks", &h.stacks, choose(&h.stacks), o, j);
 	cp_json_end(j, '}');
+	return NULL;
+}
+
+/* ---- comma-separated values ---- */
+
+static void list_csv(const struct cp_heap *h, struct cp_buf *out)
+{
+	size_t i;
+
+	cp_buf_str(out, "number,ts_ns,live_blocks,live_bytes\n");
+	for (i = 0; i < h->shots.count && h->shots.items[i].reached; i++) {
+		cp_csv_u64(out, i + 1);
+		cp_csv_u64(out, time_of(h, i + 1));
+		cp_csv_u64(out, h->shots.items[i].live.blocks);
+		cp_csv_u64(out, h->shots.items[i].live.bytes);
+		cp_csv_end(out);
+	}
+}
+
+CP_ERROR cp_report_heapshots_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				 struct cp_buf *out)
+{
+	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
+	size_t count, i;
+
+	CP_TRY(build(p, o, &h));
+	if (o->heapshots.list) {
+		list_csv(&h, out);
+		return NULL;
+	}
+	cp_buf_str(out, "function,live_blocks,live_bytes,before_blocks,before_bytes\n");
+	count = choose(&h.sites);
+	for (i = 0; i < count && (!o->limit || i < o->limit); i++) {
+		const struct cp_heap_site *s = &h.sites.items[i];
+
+		cp_csv_text(out, p->functions.items[s->function].name);
+		cp_csv_u64(out, s->live[NOW].blocks);
+		cp_csv_u64(out, s->live[NOW].bytes);
+		cp_csv_u64(out, s->live[BEFORE].blocks);
+		cp_csv_u64(out, s->live[BEFORE].bytes);
+		cp_csv_end(out);
+	}
 	return NULL;
 }

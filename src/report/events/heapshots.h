@@ -19,4 +19,8 @@ CP_ERROR cp_report_heapshots(const struct cp_profile *p, const struct cp_report_
 CP_ERROR cp_report_heapshots_json(const struct cp_profile *p, const struct cp_report_options *o,
 				  struct cp_json *j);
 
+/* The table as comma-separated values. */
+CP_ERROR cp_report_heapshots_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				 struct cp_buf *out);
+
 #endif

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/events/frames.h"
+#include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/options.h"
@@ -554,5 +555,37 @@ CP_ERROR cp_report_locks_json(const struct cp_profile *p, const struct cp_report
 	cp_json_end(j, ']');
 	if (l.cut)
 		cp_json_u64(j, "no_locks_after_ns", l.cut_ns);
+	return NULL;
+}
+
+/* ---- comma-separated values ---- */
+
+CP_ERROR cp_report_locks_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			     struct cp_buf *out)
+{
+	struct locks l CP_CLEANUP(deinit) = { 0 };
+	const struct row *row;
+	uint64_t count = 0;
+	char address[24];
+
+	CP_TRY(build(p, &l));
+	cp_buf_str(out, "address,type,variable,pid,waited_in,waits,timed_out,unfinished,total_ns,"
+			"longest_ns\n");
+	cp_vec_for_each(&l.rows, row) {
+		if (o->limit && count++ >= o->limit)
+			break;
+		snprintf(address, sizeof(address), "0x%" PRIx64, row->address);
+		cp_csv_text(out, address);
+		cp_csv_text(out, row->type);
+		cp_csv_text(out, row->variable ? row->variable : "");
+		cp_csv_u64(out, (uint64_t)cp_record_get_process(p->record, row->process)->pid);
+		cp_csv_text(out, p->functions.items[row->function].name);
+		cp_csv_u64(out, row->waits);
+		cp_csv_u64(out, row->timed_out);
+		cp_csv_u64(out, row->open);
+		cp_csv_u64(out, row->total_ns);
+		cp_csv_u64(out, row->longest_ns);
+		cp_csv_end(out);
+	}
 	return NULL;
 }

@@ -32,4 +32,8 @@ CP_ERROR cp_report_locks(const struct cp_profile *p, const struct cp_report_opti
 CP_ERROR cp_report_locks_json(const struct cp_profile *p, const struct cp_report_options *o,
 			      struct cp_json *j);
 
+/* The table as comma-separated values. */
+CP_ERROR cp_report_locks_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			     struct cp_buf *out);
+
 #endif

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "record/lives.h"
 #include "report/events/frames.h"
+#include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/heap.h"
@@ -626,5 +627,36 @@ CP_ERROR cp_report_maps_json(const struct cp_profile *p, const struct cp_report_
 	if (m.cut)
 		cp_json_u64(j, "incomplete_after_ns", m.cut_ns);
 	cp_json_end(j, '}');
+	return NULL;
+}
+
+/* ---- comma-separated values ---- */
+
+static void amount_csv(struct cp_buf *out, const struct amount *a)
+{
+	cp_csv_u64(out, a->mappings);
+	cp_csv_u64(out, a->bytes);
+}
+
+CP_ERROR cp_report_maps_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			    struct cp_buf *out)
+{
+	struct maps m CP_CLEANUP(deinit) = { 0 };
+	size_t i;
+
+	CP_TRY(build(p, &m));
+	cp_buf_str(out, "function,mapped,created_mappings,created_bytes,removed_mappings,"
+			"removed_bytes,left_mappings,left_bytes,longest_ns\n");
+	for (i = 0; i < m.sites.count && (!o->limit || i < o->limit); i++) {
+		const struct site *site = &m.sites.items[i];
+
+		cp_csv_text(out, p->functions.items[site->function].name);
+		cp_csv_text(out, what_text(&m, site));
+		amount_csv(out, &site->created);
+		amount_csv(out, &site->removed);
+		amount_csv(out, &site->left);
+		cp_csv_u64(out, site->longest_ns);
+		cp_csv_end(out);
+	}
 	return NULL;
 }

@@ -28,4 +28,8 @@ CP_ERROR cp_report_maps(const struct cp_profile *p, const struct cp_report_optio
 CP_ERROR cp_report_maps_json(const struct cp_profile *p, const struct cp_report_options *o,
 			     struct cp_json *j);
 
+/* The table as comma-separated values. */
+CP_ERROR cp_report_maps_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			    struct cp_buf *out);
+
 #endif

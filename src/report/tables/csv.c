@@ -77,7 +77,9 @@ static CP_ERROR no_such_form(void)
 {
 	struct cp_error *err = cp_error_new(CP_ERR_USAGE, 0, "--csv has no form for that table");
 
-	return cp_error_hint(err, "it is of --functions, --calls or --tree; --json has all");
+	return cp_error_hint(err, "it is of --functions, --calls, --tree, --exceptions, --locks, "
+				  "--allocs, --heapshot, --maps, --threads, --processes, --images; "
+				  "--json has all");
 }
 
 CP_ERROR cp_report_csv(const struct cp_profile *p, const struct cp_report_options *o,

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "report/events/lives.h"
+#include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/options.h"
@@ -150,4 +151,73 @@ CP_ERROR cp_report_images(const struct cp_profile *p, const struct cp_report_opt
 	cp_report_title(out, look, "Images",
 			o->what == CP_REPORT_OVERVIEW ? "the files that the code came from" : NULL);
 	return parts(p, costs, p->images.count, &image_kind, rows(o), look, out);
+}
+
+/* ---- comma-separated values ---- */
+
+static void thread_csv(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
+{
+	const struct cp_record_thread *t = cp_record_get_thread(p->record, n);
+
+	cp_csv_text(out, t->name);
+	cp_csv_u64(out, (uint64_t)t->tid);
+	cp_csv_u64(out, (uint64_t)cp_record_get_process(p->record, t->process)->pid);
+}
+
+static void process_csv(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
+{
+	const struct cp_record_process *q = cp_record_get_process(p->record, n);
+
+	cp_csv_text(out, q->name);
+	cp_csv_u64(out, (uint64_t)q->pid);
+	cp_csv_text(out, q->exe);
+}
+
+static void image_csv(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
+{
+	cp_csv_text(out, p->images.items[n].path);
+}
+
+/* Those of `costs` that are not zero, most first; `titles` is of what `name` writes. */
+static CP_ERROR parts_csv(const struct cp_profile *p, const struct cp_cost *costs, size_t count,
+			  const char *titles,
+			  void (*name)(const struct cp_profile *p, uint32_t n, struct cp_buf *out),
+			  uint64_t limit, struct cp_buf *out)
+{
+	CP_FREE uint32_t *order = NULL;
+	size_t used, i;
+
+	CP_TRY(cp_cost_sorted(costs, count, &order, &used));
+	cp_buf_printf(out, "%s,time_ns,%s\n", titles, p->by_calls ? "calls" : "samples");
+	for (i = 0; i < used && (!limit || i < limit); i++) {
+		name(p, order[i], out);
+		cp_csv_u64(out, cp_cost_shown(p, &costs[order[i]]).ns);
+		cp_csv_u64(out, costs[order[i]].ticks);
+		cp_csv_end(out);
+	}
+	return NULL;
+}
+
+CP_ERROR cp_report_threads_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			       struct cp_buf *out)
+{
+	return parts_csv(p, p->threads, cp_record_thread_count(p->record), "name,tid,pid",
+			 thread_csv, o->limit, out);
+}
+
+CP_ERROR cp_report_processes_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				 struct cp_buf *out)
+{
+	return parts_csv(p, p->processes, cp_record_process_count(p->record), "name,pid,exe",
+			 process_csv, o->limit, out);
+}
+
+CP_ERROR cp_report_images_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_buf *out)
+{
+	CP_FREE struct cp_cost *costs = cp_profile_image_costs(p);
+
+	if (!costs)
+		return cp_error_nomem();
+	return parts_csv(p, costs, p->images.count, "file", image_csv, o->limit, out);
 }

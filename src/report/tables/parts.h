@@ -21,4 +21,12 @@ CP_ERROR cp_report_several_lives(const struct cp_profile *p, const struct cp_rep
 CP_ERROR cp_report_images(const struct cp_profile *p, const struct cp_report_options *o,
 			  const struct cp_look *look, struct cp_buf *out);
 
+/* Where the time went, as comma-separated values. */
+CP_ERROR cp_report_threads_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			       struct cp_buf *out);
+CP_ERROR cp_report_processes_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				 struct cp_buf *out);
+CP_ERROR cp_report_images_csv(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_buf *out);
+
 #endif

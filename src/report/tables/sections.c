@@ -111,6 +111,13 @@ static CP_ERROR allocations_json(const struct cp_profile *p, const struct cp_rep
 	return cp_report_heapshots_json(p, o, j);
 }
 
+static CP_ERROR allocations_csv(const struct cp_profile *p, const struct cp_report_options *o,
+				struct cp_buf *out)
+{
+	return o->heapshots.list || o->heapshots.number ? cp_report_heapshots_csv(p, o, out)
+							: cp_report_heap_csv(p, o, out);
+}
+
 /* ---- sections that are made of stacks ---- */
 
 static CP_ERROR lines(const struct cp_profile *p, const struct cp_report_options *o,
@@ -144,13 +151,17 @@ const struct cp_report_section cp_report_sections[] = {
 	  cp_report_calls_csv },
 	{ CP_REPORT_EXCEPTIONS, { "exception", "exceptions" }, OVERVIEW | SUMMARY | PAGE,
 	  cp_report_holds_exceptions, "exceptions were",
-	  cp_report_exceptions, cp_report_exceptions_json },
+	  cp_report_exceptions, cp_report_exceptions_json,
+	  cp_report_exceptions_csv },
 	{ CP_REPORT_LOCKS, { "monitor", "locks" }, OVERVIEW | SUMMARY | PAGE,
-	  cp_report_holds_locks, "locks were", cp_report_locks, cp_report_locks_json },
+	  cp_report_holds_locks, "locks were", cp_report_locks, cp_report_locks_json,
+	  cp_report_locks_csv },
 	{ CP_REPORT_HEAP, { "alloc", "allocations" }, OVERVIEW | SUMMARY | PAGE,
-	  cp_report_holds_heap, "allocations were", allocations, allocations_json },
+	  cp_report_holds_heap, "allocations were", allocations, allocations_json,
+	  allocations_csv },
 	{ CP_REPORT_MAPS, { "maps", "mappings" }, OVERVIEW | SUMMARY | PAGE,
-	  cp_report_holds_maps, "mappings were", cp_report_maps, cp_report_maps_json },
+	  cp_report_holds_maps, "mappings were", cp_report_maps, cp_report_maps_json,
+	  cp_report_maps_csv },
 	{ CP_REPORT_ANNOTATIONS, { "annotations" }, OVERVIEW | SUMMARY,
 	  holds_annotations, "annotation was",
 	  cp_report_annotations, cp_report_annotations_json },
@@ -158,12 +169,13 @@ const struct cp_report_section cp_report_sections[] = {
 	  holds_coverage, "coverage was", cp_report_covered, cp_report_covered_json },
 	{ CP_REPORT_OVERVIEW, { NULL }, OVERVIEW | SUMMARY, NULL, NULL, nothing, NULL },
 	{ CP_REPORT_PROCESSES, { "domain", "processes" }, OVERVIEW,
-	  NULL, NULL, cp_report_processes, NULL },
+	  NULL, NULL, cp_report_processes, NULL, cp_report_processes_csv },
 	{ CP_REPORT_THREADS, { "thread", "threads" }, OVERVIEW,
-	  NULL, NULL, cp_report_threads, NULL },
+	  NULL, NULL, cp_report_threads, NULL, cp_report_threads_csv },
 	{ CP_REPORT_OVERVIEW, { NULL }, OVERVIEW, NULL, NULL, cp_report_several_lives, NULL },
 	{ CP_REPORT_IMAGES, { "metadata", "images" }, OVERVIEW,
-	  cp_profile_has_costs, NULL, cp_report_images, NULL },
+	  cp_profile_has_costs, NULL, cp_report_images, NULL,
+	  cp_report_images_csv },
 	{ CP_REPORT_COUNTERS, { "counter", "counters" }, OF_COSTS,
 	  holds_counters, "counters were", cp_report_counters, NULL },
 	{ CP_REPORT_LINES, { "lines" }, 0, cp_profile_has_costs, NULL, lines, NULL },
