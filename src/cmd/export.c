@@ -296,13 +296,30 @@ static CP_ERROR export(const struct export_options *o, const char *path)
 	return err;
 }
 
+/* Formats that show what changed. */
+static bool compares(const struct cp_export_format *format)
+{
+	return !strcmp(format->name, "flamegraph") || !strcmp(format->name, "html");
+}
+
 static int run_export(struct cp_args *args)
 {
 	const struct export_options *o = args->options;
+	struct export_options asked = *o;
 	struct cp_error *err;
 
 	if (o->format == NOT_TOLD)
 		return cp_usage(args, "which format? Name one: --format=%s", ALL(ALTERNATIVE));
+	if (args->count == 2 && !compares(&cp_export_formats[o->format]))
+		return cp_usage(args,
+				"%s is of one recording: OLD NEW are compared by flamegraph and "
+				"html",
+				cp_export_formats[o->format].name);
+	if (args->count == 2 && o->diff)
+		return cp_usage(args, "what is older, %s or %s? --diff=OLD is for one recording",
+				o->diff, args->operands[0]);
+	if (args->count == 2)
+		asked.diff = args->operands[0];
 	if (o->of != NOT_TOLD && !weighs(&cp_export_formats[o->format]))
 		return cp_usage(args,
 				"%s has no stacks that could weigh anything else: --of is of "
@@ -315,7 +332,7 @@ static int run_export(struct cp_args *args)
 	if (!o->output && cp_export_formats[o->format].binary && isatty(STDOUT_FILENO))
 		return cp_usage(args, "%s is not for a terminal: name a file with --output=FILE",
 				cp_export_formats[o->format].name);
-	err = export(o, cp_recording_operand(args));
+	err = export(&asked, args->count == 2 ? args->operands[1] : cp_recording_operand(args));
 	if (!err)
 		return CP_EXIT_OK;
 	return cp_reports_fail(err);
@@ -323,13 +340,14 @@ static int run_export(struct cp_args *args)
 
 const struct cp_command cp_command_export = {
 	.name = "export",
-	.operands = "-f FORMAT [-o OUT] [FILE]",
+	.operands = "-f FORMAT [-o OUT] [[OLD] FILE]",
 	.summary = "A recording in the format of another tool, or as a flame graph",
-	.details = "Formats:\n" ALL(DESCRIPTION) "FILE is cprof.data unless told.",
+	.details = "Formats:\n" ALL(DESCRIPTION) "FILE is cprof.data unless told; with OLD, "
+						 "flamegraph and html show what changed since.",
 	.groups = groups,
 	.options_size = sizeof(struct export_options),
 	.defaults = &defaults,
-	.most = 1,
+	.most = 2,
 	.usage_status = CP_EXIT_USAGE,
 	.completes = CP_COMPLETES_RECORDINGS,
 	.run = run_export,

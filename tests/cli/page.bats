@@ -38,7 +38,7 @@ const drag = (lane, from, to) => {
 $script
 </script></body></html>
 END
-	chrome --window-size=${width-1400},900 --dump-dom "file://$PWD/page.html$hash" >dom
+	chrome --window-size="${width-1400},900" --dump-dom "file://$PWD/page.html$hash" >dom
 	grep -q 'data-ready="1"' dom
 	sed -n 's/.*SAID \({.*\)/\1/p' dom | sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >said
 	assert_equal "$(said error)" ''
@@ -238,7 +238,7 @@ END
 				!e.textContent && !e.getAttribute("aria-label") && !e.title).map(e => e.outerHTML));
 		}, 100);'
 	at() { # FROM-TO OPTION...: what the report says of that time
-		"$CPROF" report --json --time="$@" halves.data | jq '.samples.total_ns / 1e5 | round / 10'
+		"$CPROF" report --json --time="$1" "${@:2}" halves.data | jq '.samples.total_ns / 1e5 | round / 10'
 	}
 	assert_equal "$(said pieces | jq -c 'length, .[0], .[19]')" "20
 [\"0.000 to 0.051 s\",\"$(at 0ms-51ms | jq round) ms\",\"$(at 0ms-51ms --state=running) ms\",\"$(at 0ms-51ms --state=waiting) ms\",\"one\"]
@@ -258,4 +258,38 @@ END
 			e.getBoundingClientRect().right > innerWidth).map(e => e.textContent));'
 	assert_equal "$(said wide)" true
 	assert_equal "$(said cut)" '[]'
+}
+
+@test "page: OLD NEW shows what changed, laid out by either, as cprof diff has it" {
+	head='process 1 p /p
+thread 1 1 p'
+	printf '%s\ns 1 600000 600 main;slow\ns 1 390000 390 main;gone\ns 1 10000 10 main;same\n' "$head" | made old.data
+	printf '%s\ns 1 100000 200 main;slow\ns 1 98000 196 main;new\ns 1 2000 4 main;same\n' "$head" | made new.data
+	# page passes on what stands before the recording.
+	page new.data '' 'const look = () => Object.fromEntries([...document.querySelectorAll("g.frames > g:not([visibility])")].map(g =>
+			[g.textContent, g.querySelector("rect").getAttribute("class")]));
+		say("new", look());
+		say("changes", [...document.querySelectorAll("#changes tbody tr")].map(r => [r.querySelector(".name").title,
+			...[...r.cells].slice(0, 6).map(c => Number(c.dataset.v))]));
+		document.querySelector("#side-old").click(); say("old", look()); say("hash", location.hash);
+		const gone = [...document.querySelectorAll("g.frames > g")].find(g => g.textContent === "gone");
+		gone.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: 50, clientY: 150 }));
+		say("tip", document.querySelector(".flame-tip").textContent);
+		addEventListener("hashchange", () => say("back", look()));
+		history.back();' old.data
+	assert_equal "$(said new)" '{"all":"d0","main":"d0","slow":"d-2","new":"d6","":"d0"}'
+	assert_equal "$(said old)" '{"all":"d0","main":"d0","slow":"d-2","gone":"d-6","":"d0"}'
+	assert_equal "$(said hash)" '"#o=1"'
+	assert_equal "$(said back)" "$(said new)"
+	said tip | grep -q '^"gone.*39.0%.*390 ms.*after0.0%  (−39.00 points)'
+	assert_equal "$(said changes)" "$("$CPROF" diff --json old.data new.data | jq -c '[.functions[] | [.function, .self_points,
+		.old_self_ns, .new_self_ns, .total_points, .old_total_ns, .new_total_ns]]')"
+	run "$CPROF" export -f folded old.data new.data
+	assert_failure 2
+	assert_output --partial 'folded is of one recording: OLD NEW are compared by flamegraph and html'
+	run "$CPROF" export -f html --diff=old.data old.data new.data
+	assert_failure 2
+	"$CPROF" export -f flamegraph old.data new.data >two.svg
+	"$CPROF" export -f flamegraph --diff=old.data new.data >diff.svg
+	cmp two.svg diff.svg
 }

@@ -8,6 +8,7 @@
 #include "report/export/html.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@
 #include "report/profile/tree.h"
 #include "report/profile/unit.h"
 #include "report/tables/cost.h"
+#include "report/tables/diff.h"
 #include "report/tables/missing.h"
 #include "report/tables/sections.h"
 
@@ -37,6 +39,7 @@
 
 struct page {
 	const struct cp_flame *flame;
+	const struct cp_flame *older; /* of what it is compared with; NULL: with nothing */
 	const struct cp_profile *p;
 	const struct cp_timeline *timeline; /* NULL: there is none */
 	struct cp_sink *sink;
@@ -177,6 +180,66 @@ static CP_ERROR write_functions(struct page *g)
 		cp_buf_str(g->out, "</tr>\n");
 		cp_sink_spill(g->sink);
 	}
+	end_table(g);
+	return NULL;
+}
+
+/* A change in percentage points; what chance may have done has a ~. */
+static void change_cell(struct page *g, double points, bool matters)
+{
+	cp_buf_printf(g->out, "<td class=\"n%s\" data-v=\"%.9g\">%s%+.2f</td>",
+		      !matters	   ? " soft"
+		      : points > 0 ? " more"
+				   : " less",
+		      points, matters ? "" : "~", points);
+}
+
+static void side_cell(struct page *g, const struct cp_profile *p, uint64_t weight)
+{
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", weight);
+	cp_add_percent(g->out, weight, p->total.weight);
+	cp_buf_str(g->out, "</td>");
+}
+
+static void change_row(struct page *g, const struct cp_diff_row *row)
+{
+	struct cp_buf brief CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_str(g->out, "<tr>");
+	change_cell(g, row->self, row->self_matters);
+	side_cell(g, g->flame->old, row->old_self.weight);
+	side_cell(g, g->p, row->new_self.weight);
+	change_cell(g, row->total, row->total_matters);
+	side_cell(g, g->flame->old, row->old_total.weight);
+	side_cell(g, g->p, row->new_total.weight);
+	cp_buf_str(g->out, "<td class=\"name\" title=\"");
+	text(g, row->name);
+	cp_buf_str(g->out, "\">");
+	cp_brief_name(&brief, row->name);
+	text(g, brief.bytes ? brief.bytes : row->name);
+	cp_buf_str(g->out, "</td>");
+	text_cell(g, "soft", row->image);
+	cp_buf_str(g->out, "</tr>\n");
+	cp_sink_spill(g->sink);
+}
+
+static CP_ERROR write_changes(struct page *g)
+{
+	static const struct cp_diff_options by_share = { .by = CP_DIFF_BY_SHARE };
+	struct cp_diff d CP_CLEANUP(cp_diff_deinit) = { 0 };
+	const struct cp_diff_row *row;
+
+	if (!g->flame->old)
+		return NULL;
+	CP_TRY(cp_diff_build(g->flame->old, g->p, &by_share, &d));
+	begin_table(g, "changes", "What changed",
+		    "shares of each recording's total, in percentage points; what has a ~ may be "
+		    "chance",
+		    "<th class=\"n\">self</th><th class=\"n\">old</th><th class=\"n\">new</th>"
+		    "<th class=\"n\">total</th><th class=\"n\">old</th><th class=\"n\">new</th>"
+		    "<th>function</th><th>image</th>");
+	cp_vec_for_each(&d.rows, row)
+		change_row(g, row);
 	end_table(g);
 	return NULL;
 }
@@ -358,6 +421,11 @@ static CP_ERROR write_scripts(struct page *g, const struct cp_buf *title)
 	cp_buf_str(g->out, "<script type=\"application/json\" id=\"flame-data\">");
 	/* JSON has no '<' of its own. */
 	CP_TRY(cp_flame_json(g->flame, title->bytes, g->out));
+	if (g->older) {
+		cp_buf_str(g->out, "</script>\n"
+				   "<script type=\"application/json\" id=\"flame-older\">");
+		CP_TRY(cp_flame_json(g->older, title->bytes, g->out));
+	}
 	if (g->timeline) {
 		cp_buf_str(g->out, "</script>\n"
 				   "<script type=\"application/json\" id=\"timeline-data\">");
@@ -370,6 +438,10 @@ static CP_ERROR write_scripts(struct page *g, const struct cp_buf *title)
 	cp_buf_str(g->out, cp_asset_page_js);
 	cp_buf_str(g->out, "</script>\n<script>");
 	cp_buf_str(g->out, cp_asset_flame_js);
+	if (g->older) {
+		cp_buf_str(g->out, "</script>\n<script>");
+		cp_buf_str(g->out, cp_asset_sides_js);
+	}
 	if (g->timeline) {
 		cp_buf_str(g->out, "</script>\n<script>");
 		cp_buf_str(g->out, cp_asset_calltree_js);
@@ -385,6 +457,7 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	write_head(g, title);
 	CP_TRY(write_graph(g));
 	write_section(g, "What is missing", cp_report_missing);
+	CP_TRY(write_changes(g));
 	CP_TRY(write_functions(g));
 	write_filled(g);
 	CP_TRY(write_threads(g));
@@ -395,10 +468,23 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	return write_scripts(g, title);
 }
 
+/* The graph of the older recording, whose difference is to the newer one. The same change
+ * has the same color in both. */
+static CP_ERROR init_older(struct cp_flame *f, const struct cp_export_options *o,
+			   struct cp_flame *newer)
+{
+	const struct cp_export_options other = { .roots = o->roots, .old = newer->p };
+
+	CP_TRY(cp_flame_init(f, o->old, &other));
+	f->heat_most = newer->heat_most = fmax(f->heat_most, newer->heat_most);
+	return NULL;
+}
+
 CP_ERROR cp_export_html(const struct cp_profile *p, const struct cp_export_options *o,
 			struct cp_sink *sink)
 {
 	struct cp_flame f CP_CLEANUP(cp_flame_deinit) = { 0 };
+	struct cp_flame older CP_CLEANUP(cp_flame_deinit) = { 0 };
 	struct cp_timeline t CP_CLEANUP(cp_timeline_deinit) = { 0 };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct page g = { .flame = &f, .p = p, .sink = sink, .out = &sink->buf };
@@ -406,8 +492,12 @@ CP_ERROR cp_export_html(const struct cp_profile *p, const struct cp_export_optio
 
 	CP_TRY(cp_flame_init(&f, p, o));
 	/* A difference is of whole recordings. */
-	if (!o->old)
+	if (o->old) {
+		CP_TRY(init_older(&older, o, &f));
+		g.older = &older;
+	} else {
 		CP_TRY(cp_timeline_build(p, o->roots, &t));
+	}
 	if (cp_timeline_has_cells(&t))
 		g.timeline = &t;
 	cp_export_title(p, o, &title);

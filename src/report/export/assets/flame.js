@@ -266,7 +266,7 @@ function classOf(i) {
 }
 
 function colorOf(i) {
-	return FIELDS > 6 ? "d" + heat[i] : data.functions[func[i]][4];
+	return FIELDS > 6 ? "d" + (data.reversed ? -heat[i] : heat[i]) : data.functions[func[i]][4];
 }
 
 const rowOf = i => HEAD + (flipped ? shownDepth - depth[i] : depth[i]) * ROW;
@@ -475,8 +475,9 @@ function fillTip(i) {
 	if (image && all > total[i]) row(table, "everywhere", percent(all, data.total) + "  ·  " +
 		(bounds.size ? "about " : "") + amount(all));
 	if (data.unit !== "count") row(table, data.ticks, ticks[i].toLocaleString("en"));
-	if (FIELDS > 6) row(table, "before", percent(before[i], data.old) + "  (" +
-		signed(100 * total[i] / data.total - 100 * before[i] / (data.old || 1)) + " points)");
+	const points = 100 * total[i] / data.total - 100 * before[i] / (data.old || 1);
+	if (FIELDS > 6) row(table, data.reversed ? "after" : "before", percent(before[i], data.old) + "  (" +
+		signed(data.reversed ? -points : points) + " points)");
 	tip.append(table);
 }
 
@@ -676,10 +677,12 @@ function recall() {
 
 /* ---- other data ---- */
 
-/* Shows what was chosen, as page.js made it; null: all that was recorded. */
+/* Shows what was chosen, as page.js made it, or another recording; null: all that was
+ * recorded. */
 function adopt(chosen) {
-	data = chosen ? Object.assign({}, recorded, chosen, { images: recorded.images.map(
-		(image, i) => [image[0], image[1], chosen.perImage[i]]) }) : recorded;
+	data = chosen ? Object.assign({}, recorded, chosen) : recorded;
+	if (chosen && chosen.perImage)
+		data.images = recorded.images.map((image, i) => [image[0], image[1], chosen.perImage[i]]);
 	hideTip();
 	everywhere.clear();
 	labels.clear();
