@@ -45,11 +45,21 @@ void cp_report_heap_amount(const struct cp_heap_amount *a, struct cp_buf *out)
 	cp_add_plural(out, a->blocks, "block", "blocks");
 }
 
+/* A line below a title, or some. */
+static void add_lines(const char *text, enum cp_paint paint, const struct cp_look *look,
+		      struct cp_buf *out)
+{
+	struct cp_buf lines CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_str(&lines, "  ");
+	cp_add_wrapped(&lines, look, 2, 2, text ? text : "");
+	cp_paint(out, look, paint, lines.bytes ? lines.bytes : "");
+}
+
 static void details(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	cp_buf_str(&text, "  ");
 	cp_add_count(&text, h->freed.blocks);
 	cp_buf_str(&text, " freed, ");
 	cp_add_count(&text, h->moved);
@@ -66,18 +76,15 @@ static void details(const struct cp_heap *h, const struct cp_look *look, struct 
 		cp_add_count(&text, h->held);
 		cp_buf_str(&text, h->sampled ? " bytes at most" : " that the allocator had");
 	}
-	cp_buf_str(&text, "\n");
-	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+	add_lines(text.bytes, CP_PAINT_DIM, look, out);
 }
 
 static void watched(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 }, lines CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_heap_add_watched(h->p->record, &text);
-	cp_buf_str(&lines, "  ");
-	cp_add_wrapped(&lines, look, 2, 2, text.bytes ? text.bytes : "");
-	cp_paint(out, look, CP_PAINT_WARNING, lines.bytes ? lines.bytes : "");
+	add_lines(text.bytes, CP_PAINT_WARNING, look, out);
 }
 
 static void title(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
@@ -198,30 +205,36 @@ static void print_allocated(struct cp_heap *h, size_t most, const struct cp_look
 	cp_report_more(out, look, shown, h->stacks.count);
 }
 
+static void unknown_line(uint64_t blocks, const char *which, const struct cp_look *look,
+			 struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!blocks)
+		return;
+	cp_add_plural(&text, blocks, "block", "blocks");
+	cp_buf_printf(&text, " freed or moved %s", which);
+	add_lines(text.bytes, CP_PAINT_DIM, look, out);
+}
+
 void cp_report_heap_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	print_sampling(h, look, out);
 	if (h->sampled) {
-		cp_buf_str(&text, "  ! too many to see all of them: this is a sample, and what is "
-				  "left is not known\n    (--max-rate=0 watches all, and slows "
-				  "the program down)\n");
-		cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
-		cp_buf_clear(&text);
-	} else if (h->unknown) {
-		cp_buf_str(&text, "  ");
-		cp_add_plural(&text, h->unknown, "block", "blocks");
-		cp_buf_str(&text, " freed or moved that nobody was seen to allocate\n");
-		cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
-		cp_buf_clear(&text);
+		add_lines("! too many to see all of them: this is a sample, and what is left is "
+			  "not known (--max-rate=0 watches all, and slows the program down)",
+			  CP_PAINT_WARNING, look, out);
+	} else {
+		unknown_line(h->unknown, "that nobody was seen to allocate", look, out);
+		unknown_line(h->inherited, "that its process was forked with", look, out);
 	}
 	if (!h->cut)
 		return;
-	cp_buf_str(&text, "  ! they were too many (--max-rate): some are not told after ");
+	cp_buf_str(&text, "! they were too many (--max-rate): some are not told after ");
 	cp_add_time(&text, h->cut_ns);
-	cp_buf_str(&text, "\n");
-	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+	add_lines(text.bytes, CP_PAINT_WARNING, look, out);
 }
 
 static void mention_shots(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
@@ -353,6 +366,8 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	cp_json_u64(j, "moved", h.moved);
 	cp_json_u64(j, "resized", h.resized);
 	cp_json_u64(j, "unknown", h.unknown);
+	if (h.inherited)
+		cp_json_u64(j, "inherited", h.inherited);
 	left_json(&h, j, "most", &h.most);
 	left_json(&h, j, "left", &h.left);
 	sampled_json(&h, j);

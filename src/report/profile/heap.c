@@ -317,6 +317,32 @@ static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
 	cp_vec_free(&gone);
 }
 
+/* Did the process begin as a copy of one that was watched, and runs that program yet? */
+static bool is_copy(const struct cp_heap *h, uint32_t process, uint64_t ts_ns)
+{
+	const struct cp_record *r = h->p->record;
+	const struct cp_record_process *p = cp_record_get_process(r, process), *from;
+	size_t count = cp_record_process_count(r), i;
+
+	for (i = 0; i < count; i++) {
+		from = cp_record_get_process(r, (uint32_t)i);
+		if (from != p && from->pid == p->ppid && from->start_ns <= p->start_ns)
+			return next_exec(h, process, 0) >= ts_ns;
+	}
+	return false;
+}
+
+/* A block is freed or moved that the process was not seen to allocate. */
+static void count_unknown(struct cp_heap *h, const struct cp_heap_block *b)
+{
+	if (!b->counts || !is_shown(h, b->ts_ns) || h->every)
+		return;
+	if (is_copy(h, b->process, b->ts_ns))
+		h->inherited++;
+	else
+		h->unknown++;
+}
+
 /* Removes the blocks of a process up to the last time at which it executed another program. */
 static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 {
@@ -373,10 +399,10 @@ static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
 	uint64_t blocks = number ? h->blocks.items[*number].weight.blocks : !h->every;
 	bool known = remove_at(h, b->process, b->address, FREED, UINT64_MAX, b->ts_ns);
 
-	if (!b->counts || !is_shown(h, b->ts_ns))
-		return;
-	h->freed.blocks += blocks;
-	h->unknown += !known && !h->every;
+	if (!known)
+		count_unknown(h, b);
+	if (b->counts && is_shown(h, b->ts_ns))
+		h->freed.blocks += blocks;
 }
 
 CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
@@ -407,7 +433,7 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 	}
 	if (b.previous && !remove_at(h, b.process, b.previous, REPLACED,
 				     call->ts_ns - call->duration_ns, call->ts_ns))
-		h->unknown += b.counts && is_shown(h, call->ts_ns) && !h->every;
+		count_unknown(h, &b);
 	remove_at(h, b.process, b.address, FREED, UINT64_MAX, call->ts_ns);
 	b.number = ++h->last_number;
 	weigh(h, &b);

@@ -79,7 +79,10 @@ struct cp_heap {
 	struct cp_map in_use; /* process -> bytes that it has now */
 	struct cp_map exec_ns; /* process -> when its program is replaced next */
 	uint64_t held; /* by an allocator, of the kernel's memory, at most */
-	uint64_t moved, resized, unknown; /* unknown: freed or moved, allocated before */
+	uint64_t moved, resized;
+	/* Freed or moved: allocated before anybody watched; by another process, whose copy
+	 * this one began as. */
+	uint64_t unknown, inherited;
 	bool sampled; /* watching paused: what is left is not known */
 	uint64_t every; /* it is a sample, one block about every so many bytes; 0: all of them */
 	uint64_t chosen; /* blocks of the sample */
