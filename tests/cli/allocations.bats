@@ -766,3 +766,55 @@ END
 	"$CPROF" report --json s.data | jq -e '.overhead.call_stops < 100 and
 		(.allocations | .allocated.blocks == 10000 and .left.bytes == 0)'
 }
+
+# The program says which types it allocates, how many blocks of what size.
+@test "report --allocs: by type, as far as names tell; what a constructor allocates is not its type's" {
+	cat >types.cpp <<'END'
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <vector>
+struct node { long words[5]; };
+struct leaf { char bytes[100]; };
+struct fat { void *p; __attribute__((noinline)) fat() : p(malloc(333)) { __asm__(""); } };
+__attribute__((noinline)) void keep(void *p) { static void *volatile kept; kept = p; }
+int main()
+{
+	auto *nodes = new std::vector<node>;
+	nodes->reserve(100);
+	auto *map = new std::map<int, long>;
+	for (int i = 0; i < 50; i++)
+		(*map)[i] = i;
+	for (int i = 0; i < 7; i++)
+		keep(std::make_unique<leaf>().release());
+	keep(std::make_unique<fat>().release());
+	keep(new leaf);
+	keep(nodes), keep(map);
+	fprintf(stderr, "fat 1 %zu\nleaf 7 %zu\nnode 1 %zu\n", sizeof(fat), 7 * sizeof(leaf), 100 * sizeof(node));
+	fprintf(stderr, "std::_Rb_tree_node<std::pair<int const, long> > 50 %zu\n",
+		50 * sizeof(std::_Rb_tree_node<std::pair<int const, long>>));
+}
+END
+	local how
+	for how in '-O0 -g' '-O2 -g' '-O0'; do
+		# shellcheck disable=SC2086 # words
+		$CXX $how -o types types.cpp
+		"$CPROF" run -q --allocs --max-rate=0 -- ./types 2>want
+		"$CPROF" report --json >types.json
+		jq -r '.allocations.types[] | select(.type) | "\(.type) \(.left.blocks) \(.left.bytes)"' types.json | sort |
+			diff <(sort want) - || complain "$how"
+		# All of it is in there, 333 bytes of no type among them.
+		assert_equal "$(jq '[.allocations.types[].allocated.bytes] | add == $all' --argjson all \
+			"$(jq .allocations.allocated.bytes types.json)" types.json)" true
+		[ "$(jq '.allocations.types[] | select(.type == null).left.bytes' types.json)" -ge 433 ]
+		"$CPROF" report --allocs | grep -q -E '^ *4,000 +1 +4,000 +1  node$' || complain "$how: no table"
+	done
+	no_complaints
+	# Where nothing tells, nothing is said.
+	random_program
+	"$CPROF" run -q --allocs -- ./random
+	"$CPROF" report --allocs >report
+	run grep Types report
+	assert_failure
+}

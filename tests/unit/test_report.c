@@ -12,6 +12,7 @@
 #include "report/export/export.h"
 #include "report/export/flame.h"
 #include "report/profile/create.h"
+#include "report/profile/heaptypes.h"
 #include "report/tables/diff.h"
 #include "report/tables/json.h"
 #include "report/tables/report.h"
@@ -440,6 +441,49 @@ static void test_sections(void)
 	}
 }
 
+/* Names as g++ -O0 and -O2, clang with libc++ and rustc make them, and what looks alike. */
+static void test_heap_types(void)
+{
+	static const struct {
+		const char *name, *type; /* "": not told */
+	} cases[] = {
+		{ "std::__new_allocator<node>::allocate(unsigned long, void const*)", "node" },
+		{ "__gnu_cxx::new_allocator<std::pair<int const, long> >::allocate(unsigned long)",
+		  "std::pair<int const, long>" },
+		{ "std::__1::allocator<void (*)(int, char)>::allocate[abi:v15006](unsigned long)",
+		  "void (*)(int, char)" },
+		{ "std::__detail::_MakeUniq<leaf>::__single_object std::make_unique<leaf>()",
+		  "leaf" },
+		{ "std::__detail::_MakeUniq<a<b, c> >::__single_object std::make_unique<a<b, c>, "
+		  "int>"
+		  "(int&&)",
+		  "a<b, c>" },
+		{ "<alloc::vec::Vec<(u32, ty::Node)>>::push", "(u32, ty::Node)" },
+		{ "<alloc::boxed::Box<fn(u8) -> u16>>::new", "fn(u8) -> u16" },
+		{ "alloc::vec::Vec<T,A>::push", "" },
+		{ "<alloc::vec::Vec<T>>::push", "" },
+		{ "std::vector<int, std::allocator<int> >::reserve(unsigned long)", "" },
+		{ "std::allocator<int>::allocator()", "" },
+		{ "my_std::make_unique<leaf>()", "" },
+		{ "f(std::vector<int, std::allocator<int> >)", "" },
+		{ "std::make_unique<", "" },
+		{ "std::make_unique<>()", "" },
+		{ "std::__new_allocator<a<b", "" },
+		{ "<alloc::vec::Vec<>>>>>>((((", "" },
+		{ "", "" },
+	};
+	size_t i, size;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *type = cp_heap_type_in(cases[i].name, &size);
+		char text[100] = "";
+
+		if (type)
+			snprintf(text, sizeof(text), "%.*s", (int)size, type);
+		CHECK_STR(text, cases[i].type);
+	}
+}
+
 int main(void)
 {
 	struct cp_record *r = NULL;
@@ -465,6 +509,7 @@ int main(void)
 	test_files();
 	test_many_frames();
 	test_empty();
+	test_heap_types();
 	cp_profile_destroy(p);
 	cp_record_destroy(r);
 	TEST_MAIN_END;

@@ -15,6 +15,7 @@
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/heap.h"
+#include "report/profile/heaptypes.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
@@ -217,6 +218,43 @@ static void unknown_line(uint64_t blocks, const char *which, const struct cp_loo
 	add_lines(text.bytes, CP_PAINT_DIM, look, out);
 }
 
+static const struct cp_column type_columns[] = {
+	{ "bytes left", true, 0, false }, { "blocks left", true, 0, false },
+	{ "bytes", true, 0, false },	  { "blocks", true, 0, false },
+	{ "type", false, 16, false },
+};
+
+/* Where any is told. */
+static CP_ERROR print_types(const struct cp_heap *h, size_t most, const struct cp_look *look,
+			    struct cp_buf *out)
+{
+	struct cp_heap_types types CP_CLEANUP(cp_heap_types_deinit) = { 0 };
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	size_t skip = h->sampled ? COLUMNS_LEFT : 0, shown, i;
+
+	CP_TRY(cp_heap_types_build(h, &types));
+	if (!cp_heap_types_are_told(&types))
+		return NULL;
+	shown = most && types.count > most ? most : types.count;
+	cp_report_title(out, look, "Types", "guessed by the names of what allocated");
+	cp_table_init(&t, type_columns + skip, CP_ARRAY_SIZE(type_columns) - skip);
+	for (i = 0; i < shown; i++) {
+		const struct cp_heap_type *type = &types.items[i];
+
+		if (!h->sampled) {
+			cp_table_count(&t, CP_PAINT_BOLD, type->left.bytes);
+			cp_table_count(&t, CP_PAINT_BOLD, type->left.blocks);
+		}
+		cp_table_count(&t, CP_PAINT_PLAIN, type->allocated.bytes);
+		cp_table_count(&t, CP_PAINT_PLAIN, type->allocated.blocks);
+		cp_table_name(&t, type->name ? CP_PAINT_NAME : CP_PAINT_DIM,
+			      type->name ? type->name : "[not told]");
+	}
+	cp_table_print(&t, look, out);
+	cp_report_more(out, look, shown, types.count);
+	return NULL;
+}
+
 void cp_report_heap_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -268,6 +306,8 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 	cp_report_more(out, look, shown, h.sites.count);
 	cp_report_heap_doubts(&h, look, out);
 	mention_shots(&h, look, out);
+	if (o->what == CP_REPORT_HEAP)
+		CP_TRY(print_types(&h, (size_t)o->limit, look, out));
 	if (o->what != CP_REPORT_SUMMARY && !h.sampled)
 		print_left(&h, o->what == CP_REPORT_HEAP ? (size_t)o->limit : STACKS_SHOWN, look,
 			   out);
@@ -353,6 +393,25 @@ static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, 
 	cp_json_end(j, '}');
 }
 
+/* `type` null: nothing tells it. */
+static CP_ERROR types_json(const struct cp_heap *h, uint64_t limit, struct cp_json *j)
+{
+	struct cp_heap_types types CP_CLEANUP(cp_heap_types_deinit) = { 0 };
+	size_t i;
+
+	CP_TRY(cp_heap_types_build(h, &types));
+	cp_json_begin(j, "types", '[');
+	for (i = 0; i < types.count && (!limit || i < limit); i++) {
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "type", types.items[i].name);
+		cp_report_heap_amount_json(j, "allocated", &types.items[i].allocated);
+		left_json(h, j, "left", &types.items[i].left);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+	return NULL;
+}
+
 CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_options *o,
 			     struct cp_json *j)
 {
@@ -382,6 +441,7 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	for (i = 0; i < h.stacks.count && (!o->limit || i < o->limit); i++)
 		site_json(&h, &h.stacks.items[i], j);
 	cp_json_end(j, ']');
+	CP_TRY(types_json(&h, o->limit, j));
 	if (h.cut)
 		cp_json_u64(j, "incomplete_after_ns", h.cut_ns);
 	cp_json_end(j, '}');
