@@ -7,7 +7,6 @@
  */
 #include "engine/probes/price.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -151,11 +150,10 @@ static struct engine_price settle(struct trial *t)
 				      .whole_ps = (uint32_t)(1000 * (all - plain) / CALLS) };
 }
 
-static struct engine_price price;
-
-static void measure(void)
+struct engine_price engine_price(void)
 {
 	struct trial *t = calloc(1, sizeof(*t));
+	struct engine_price price = { 0 };
 
 	if (t && cp_arch_ring_base_is_0() && map(t)) {
 		if (make(t) && !mprotect(t->code, ROOM, PROT_READ | PROT_WRITE | PROT_EXEC) &&
@@ -164,12 +162,5 @@ static void measure(void)
 		munmap(t->memory, cp_detour_ring_size(LOG) + ROOM);
 	}
 	free(t);
-}
-
-struct engine_price engine_price(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, measure);
 	return price;
 }

@@ -29,7 +29,7 @@ static inline void engine_price_take(const struct engine_price *price, double re
 }
 
 /* By a function that does nothing, with detours as programs get them, called here. Takes
- * half a millisecond the first time. */
+ * half a millisecond. */
 struct engine_price engine_price(void);
 
 #endif

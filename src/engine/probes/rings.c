@@ -162,7 +162,9 @@ static struct engine_rings *make_rings(cprof_process *p)
 	if (!errnum)
 		rings->items = calloc(rings->count, sizeof(*rings->items));
 	if (!errnum && rings->items && cp_vec_push(&p->session->calls->rings, rings)) {
-		p->session->calls->price = engine_price();
+		if (!p->session->calls->priced)
+			p->session->calls->price = engine_price();
+		p->session->calls->priced = true;
 		return rings;
 	}
 	cp_debug("rings of %d: %s", p->pid, strerror(errnum));

@@ -254,7 +254,8 @@ struct engine_calls {
 	CP_VEC(struct engine_yielded) yielded; /* breakpoints that are still to be placed */
 	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
 	struct engine_clock clock;
-	struct engine_price price; /* of a call by detours */
+	struct engine_price price; /* of a call by detours, */
+	bool priced; /* if it was tried out */
 	uint64_t changes; /* of what is known of sites: images, functions, detours */
 	uint64_t records, records_lost, records_unread;
 	bool walks, reaches; /* some of them bring stacks, or what pointers lead to */
