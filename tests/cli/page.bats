@@ -249,6 +249,16 @@ END
 	assert_equal "$(said unnamed)" '[]'
 }
 
+@test "page: the time line shows when what is searched for was there" {
+	halves | made halves.data
+	page halves.data '#s=two|poll' 'const hits = () => [...document.querySelectorAll(".tl-row")].filter(r => r.dataset.thread).map(r =>
+			Number((r.querySelector(".tl-hit").getAttribute("d") || "M-1").slice(1).split(" ")[0]));
+		say("first", hits()); press("Escape"); now(); say("none", hits());'
+	# 550 samples of 0.9 ms come before two(), one before the first poll().
+	assert_equal "$(said first)" '[495,1]'
+	assert_equal "$(said none)" '[-1,-1]'
+}
+
 @test "page: in a narrow window nothing stands beyond the edge" {
 	halves | made halves.data
 	width=400

@@ -28,6 +28,7 @@ function narrow() {
 }
 document.addEventListener("flamesearch", event => {
 	test = event.detail || (() => true);
+	if (window.cprof) window.cprof.search = event.detail;
 	narrow();
 });
 
@@ -39,6 +40,7 @@ const ROWS = 2000; /* of a range; all are there when nothing is chosen */
 const SVG = "http://www.w3.org/2000/svg";
 const still = [...body.rows], images = JSON.parse(document.getElementById("flame-data").textContent)
 	.images.map(i => i[0]);
+c.images = images;
 const made = new Map();
 
 function cell(kind, text, value) {

@@ -119,6 +119,51 @@ function track(...paths) {
 	return svg("svg", { class: "tl-track", viewBox: "0 0 " + B + " 31", preserveAspectRatio: "none",
 		"aria-hidden": "true" }, ...paths);
 }
+/* Where what is searched for is, over what is there at all. By thread, and of all as null. */
+const hits = new Map();
+let found = null; /* the search's test; null: nothing is searched for */
+
+function withHits(thread, picture, most) {
+	const hit = svg("path", { class: "tl-hit" });
+	picture.append(hit);
+	hits.set(thread, { hit, most });
+	return picture;
+}
+
+function showHits() {
+	if (!found) {
+		for (const { hit } of hits.values()) hit.removeAttribute("d");
+		return;
+	}
+	const matches = data.labels.map(l => found(l[0], l[1] < 0 ? "" : c.images[l[1]]));
+	const inside = new Uint8Array(c.parent.length), sums = new Map(), m = state.measure;
+	for (let n = 0; n < inside.length; n++)
+		inside[n] = matches[c.label[n]] || (n && inside[c.parent[n]]) ? 1 : 0;
+	for (const [name, sign] of m.parts) {
+		const s = c.series[name];
+		if (!s || sign < 0) continue;
+		for (const thread of s.threads.keys()) {
+			if (!sums.has(thread)) sums.set(thread, new Float64Array(B));
+			const a = sums.get(thread);
+			c.eachCell(s, thread, 0, B, k => {
+				if (inside[s.node[k]]) a[s.bucket[k]] += m.counts ? s.ticks[k] : s.weight[k];
+			});
+		}
+	}
+	sums.set(null, together(sums));
+	for (const [thread, { hit, most }] of hits)
+		hit.setAttribute("d", sums.has(thread) ? area(sums.get(thread), null, most, thread === null ?
+			HIGH - 1 : HIGH - 5, HIGH) : "");
+}
+
+document.addEventListener("showchosen", () => showHits());
+let searching = 0;
+document.addEventListener("flamesearch", event => {
+	found = event.detail;
+	cancelAnimationFrame(searching);
+	searching = requestAnimationFrame(showHits);
+});
+
 const path = (kind, d) => d ? [svg("path", { class: kind, d })] : [];
 
 /* Time: how much of each bucket. Other weights: as much as the most of any. */
@@ -343,9 +388,10 @@ function showRows() {
 	const other = ["running", "waiting", "calls"].includes(name) ? null : byBucket(name, m.counts);
 	const most = other ? Math.max(1, ...[...other.values()].map(greatest)) : 1;
 	names.clear();
+	hits.clear();
 	rows.replaceChildren();
 	const run = together(sampled ? lines.running : lines.calls);
-	addRow("All threads", overview(other), null, other ? "" : c.time(run.reduce((x, y) => x + y, 0)) +
+	addRow("All threads", withHits(null, overview(other), greatest(other ? together(other) : run) || 1), null, other ? "" : c.time(run.reduce((x, y) => x + y, 0)) +
 		(sampled ? data.clock === "wall" ? " running" : " on CPU" : " in calls"));
 	if (c.series.allocated && !data.live_unknown) for (const process of processes) {
 		const in_use = memory(process), high = greatest(in_use);
@@ -356,9 +402,11 @@ function showRows() {
 	for (const thread of threads) {
 		const note = sampled ? c.time(busy(lines.running.get(thread))) : lines.calls.has(thread) ?
 			c.time(busy(lines.calls.get(thread))) : "";
-		addRow(data.threads[thread][0], track(...threadPaths(thread, other, most)), thread, note);
+		addRow(data.threads[thread][0], withHits(thread, track(...threadPaths(thread, other, most)),
+			other ? most : data.bucket), thread, note);
 	}
 	rows.append(over);
+	showHits();
 }
 
 /* Marks of the axis: 1, 2 or 5 times a power of ten seconds apart. */
@@ -468,6 +516,7 @@ document.addEventListener("keydown", event => {
 	c.choose({ from, to: from + long });
 	event.preventDefault();
 });
+found = c.search || null;
 show();
 showAxis();
 c.recall();
