@@ -84,7 +84,8 @@ static const struct export_options defaults = { .format = NOT_TOLD, .of = NOT_TO
 /* Is it made of weights, which --of chooses? */
 static bool weighs(const struct cp_export_format *format)
 {
-	return format->of == CP_EXPORT_OF_STACKS || format->of == CP_EXPORT_OF_EDGES;
+	return format->of == CP_EXPORT_OF_STACKS || format->of == CP_EXPORT_OF_SAMPLES ||
+	       format->of == CP_EXPORT_OF_EDGES;
 }
 
 static bool to_stdout(const struct export_options *o)

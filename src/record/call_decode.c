@@ -554,15 +554,18 @@ bool cp_record_decode_calls(struct cp_record_decoder *d, struct cp_cursor *c)
 	return true;
 }
 
+/* Is the last of such sections in the chunk that is being read? */
+#define IS_IN_LAST(r, sections) \
+	((r)->sections.count && \
+	 (r)->sections.items[(r)->sections.count - 1].chunk == (r)->call_chunks.count)
+
 bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
 			  const uint8_t *payload, uint64_t offset)
 {
 	struct cp_record *r = d->record;
 
-	if ((!r->call_sections.count ||
-	     r->call_sections.items[r->call_sections.count - 1].chunk < r->call_chunks.count) &&
-	    (!r->call_blocks.count ||
-	     r->call_blocks.items[r->call_blocks.count - 1].chunk < r->call_chunks.count))
+	if (!IS_IN_LAST(r, call_sections) && !IS_IN_LAST(r, call_blocks) &&
+	    !IS_IN_LAST(r, sample_sections))
 		return true; /* has none */
 	d->no_memory |= !cp_record_keep_chunk(r, chunk, payload, offset);
 	return !d->no_memory;
@@ -670,7 +673,7 @@ bool cp_record_build_calls(struct cp_record_decoder *d)
 	struct cp_record *r = d->record;
 	size_t i;
 
-	if (!r->call_sections.count && !r->call_blocks.count)
+	if (!r->call_sections.count && !r->call_blocks.count && !r->sample_sections.count)
 		return true;
 	if (!build_shapes(d))
 		return false;

@@ -6,7 +6,7 @@
 
 /* A section of d->payload, to be read later. */
 bool cp_record_decode_calls(struct cp_record_decoder *d, struct cp_cursor *c);
-/* Keeps the chunk just decoded if it has calls. `payload` as in the file, at `offset`. */
+/* Keeps the chunk just decoded if it has calls, or samples to be read later. `payload` as in the file, at `offset`. */
 bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
 			  const uint8_t *payload, uint64_t offset);
 /* After the tables; false without memory. Takes from the decoder what tells

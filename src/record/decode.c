@@ -13,6 +13,7 @@
 #include "record/call_decode.h"
 #include "record/coverage_decode.h"
 #include "record/info.h"
+#include "record/sample_decode.h"
 #include "record/sum_rows.h"
 
 void cp_record_decoder_deinit(struct cp_record_decoder *d)
@@ -125,90 +126,6 @@ static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_
 	return true;
 }
 
-static bool add_block(struct cp_record_decoder *d, uint32_t part, size_t count)
-{
-	struct cp_record *r = d->record;
-	struct cp_record_block *last =
-		r->blocks.count ? &r->blocks.items[r->blocks.count - 1] : NULL;
-
-	if (last && last->part == part) {
-		last->count += count;
-		return true;
-	}
-	return cp_record_decode_ok(d, cp_vec_push(&r->blocks,
-						  (struct cp_record_block){ part, r->samples.count,
-									    count }));
-}
-
-/* A thread's last sample, which the columns refer to within a chunk. */
-struct last {
-	uint64_t ts_ns, stack;
-};
-
-static bool add_samples(struct cp_record_decoder *d, const uint64_t *columns, size_t count,
-			bool elapsed)
-{
-	struct cp_record *r = d->record;
-	CP_VEC(struct last) lasts = { 0 };
-	struct cp_map threads = { 0 };
-	struct last *last;
-	uint64_t *known, weight, thread;
-	bool ok = true;
-	size_t i;
-
-	for (i = 0; ok && i < count; i++) {
-		thread = columns[count + i];
-		known = cp_map_get(&threads, thread);
-		ok = known ||
-		     (cp_record_decode_ok(d, cp_vec_push(&lasts, (struct last){ columns[i], 0 })) &&
-		      cp_record_decode_ok(d, cp_map_put(&threads, thread, lasts.count - 1)));
-		if (!ok)
-			break;
-		last = &lasts.items[known ? *known : lasts.count - 1];
-		if (columns[2 * count + i])
-			last->stack = columns[2 * count + i];
-		weight = columns[5 * count + i];
-		if (elapsed)
-			weight += columns[i] - last->ts_ns;
-		last->ts_ns = columns[i];
-		r->samples.items[r->samples.count++] = (struct cp_record_sample){
-			.ts_ns = columns[i],
-			.thread = thread < CP_RECORD_NONE ? (uint32_t)thread : CP_RECORD_NONE,
-			.stack = last->stack && last->stack <= CP_RECORD_NONE
-					 ? (uint32_t)(last->stack - 1)
-					 : CP_RECORD_NONE,
-			.count = (uint32_t)columns[3 * count + i],
-			.weight_ns = weight,
-			.flags = (uint32_t)columns[4 * count + i],
-		};
-	}
-	cp_vec_free(&lasts);
-	cp_map_free(&threads);
-	return ok;
-}
-
-static bool decode_samples(struct cp_record_decoder *d, struct cp_cursor *c)
-{
-	uint64_t part = cp_cursor_uleb(c), first = cp_cursor_uleb(c), count = cp_cursor_uleb(c);
-	struct cp_record *r = d->record;
-	uint8_t how;
-
-	if (c->bad || part >= CP_RECORD_PARTS_MAX || !cp_record_decode_columns(d, c, count, 5))
-		return false;
-	how = cp_cursor_u8(c);
-	if (how > CP_RECORD_WEIGHT_ELAPSED ||
-	    !cp_record_decode_ok(d, cp_vec_reserve(&d->column, (size_t)count * 6)) ||
-	    !cp_record_decode_ok(d, cp_vec_reserve(&r->samples, r->samples.count + (size_t)count)))
-		return false;
-	cp_record_get_column(c, d->column.items + 5 * count, (size_t)count);
-	if (c->bad || !add_block(d, (uint32_t)part, (size_t)count))
-		return false;
-	if (first > d->next_sample)
-		r->own.lost += first - d->next_sample;
-	d->next_sample = first + count;
-	return add_samples(d, d->column.items, (size_t)count, how == CP_RECORD_WEIGHT_ELAPSED);
-}
-
 static bool decode_part(struct cp_record_decoder *d, struct cp_cursor *c)
 {
 	struct cp_record *r = d->record;
@@ -262,7 +179,7 @@ static const struct {
 	bool (*decode)(struct cp_record_decoder *d, struct cp_cursor *c);
 } sections[] = {
 	{ CP_RECORD_STRINGS, decode_strings },
-	{ CP_RECORD_SAMPLES, decode_samples },
+	{ CP_RECORD_SAMPLES, cp_record_decode_samples },
 	{ CP_RECORD_CALLS, cp_record_decode_calls },
 	{ CP_RECORD_CALLS_WIDE, cp_record_decode_calls },
 	{ CP_RECORD_COVERAGE, cp_record_decode_coverage },

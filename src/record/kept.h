@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chunks with calls, which each walk through the calls unpacks anew. Those of a large file
+ * Chunks with calls, which each walk through the calls unpacks anew; and with samples. Those of a large file
  * stay there, so that memory does not grow with it; others are kept as they were read.
  */
 #ifndef CP_RECORD_KEPT_H

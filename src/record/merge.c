@@ -409,8 +409,13 @@ static uint32_t stack(struct merge *m, size_t input, uint32_t n)
 static void write_shard(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
 	const struct cp_record *r = shard->record;
+	struct cp_error *err = cp_record_need_samples(r);
 	size_t b, i;
 
+	if (err) {
+		cp_record_sink_fail(&m->sink, err);
+		return;
+	}
 	for (b = 0; b < r->blocks.count; b++) {
 		const struct cp_record_block *block = &r->blocks.items[b];
 

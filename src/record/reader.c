@@ -24,6 +24,7 @@
 #include "record/coverage_build.h"
 #include "record/coverage_decode.h"
 #include "record/info.h"
+#include "record/sample_decode.h"
 
 #define NO_PLACE SIZE_MAX
 /* Arrays made of a trie may be this much larger than the trie, or this large. */
@@ -304,44 +305,10 @@ static bool build_stacks(struct cp_record_decoder *d)
 	return ok;
 }
 
-/* Gives the samples places instead of numbers; those that refer to what is
- * missing go. */
-static void build_samples(struct cp_record_decoder *d)
-{
-	struct cp_record *r = d->record;
-	size_t kept = 0, b, i;
-	uint64_t thread, stack;
-
-	for (b = 0; b < r->blocks.count; b++) {
-		struct cp_record_block *block = &r->blocks.items[b];
-		size_t first = kept;
-
-		for (i = block->first; i < block->first + block->count; i++) {
-			struct cp_record_sample s = r->samples.items[i];
-
-			thread = cp_record_place(&d->rows[CP_RECORD_THREADS], s.thread);
-			stack = cp_record_place(&d->rows[CP_RECORD_STACKS], s.stack);
-			if (thread == UINT64_MAX || stack == UINT64_MAX ||
-			    r->stacks[stack].missing) {
-				r->own.dropped++;
-				continue;
-			}
-			s.thread = (uint32_t)thread;
-			s.stack = (uint32_t)stack;
-			r->samples.items[kept++] = s;
-		}
-		block->first = first;
-		block->count = kept - first;
-	}
-	r->samples.count = kept;
-}
-
 /* Killed before the first totals were written: say what can be known. */
 static void guess_totals(struct cp_record *r)
 {
-	size_t i;
-
-	r->totals.samples = r->samples.count;
+	r->totals.samples = r->sample_count;
 	r->totals.threads = r->threads.count;
 	r->totals.processes = r->processes.count;
 	r->totals.calls = r->call_counts[CP_RECORD_OF_CALLS] + cp_record_summed_count(r);
@@ -349,10 +316,8 @@ static void guess_totals(struct cp_record *r)
 	r->totals.end_ns = r->info.start_ns;
 	if (r->calls_end_ns > r->totals.end_ns)
 		r->totals.end_ns = r->calls_end_ns;
-	for (i = 0; i < r->samples.count; i++) {
-		if (r->samples.items[i].ts_ns > r->totals.end_ns)
-			r->totals.end_ns = r->samples.items[i].ts_ns;
-	}
+	if (r->samples_end_ns > r->totals.end_ns)
+		r->totals.end_ns = r->samples_end_ns;
 }
 
 static bool build_parts(struct cp_record *r)
@@ -388,10 +353,11 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	if (!build_processes(d) || !build_threads(d) || !build_images(d) || !build_locations(d) ||
 	    !build_stacks(d))
 		return cp_error_nomem();
-	build_samples(d);
+	cp_record_build_samples(d);
 	cp_record_build_annotations(d);
 	cp_record_build_sums(r);
-	if (!cp_record_build_calls(d) || !cp_record_count_blocks(r) || !cp_record_build_coverage(d))
+	if (!cp_record_build_calls(d) || !cp_record_count_blocks(r) ||
+	    !cp_record_count_samples(r) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
 	cp_record_keep_strings(d);
 	if (!d->has_totals)
@@ -411,6 +377,7 @@ void cp_record_destroy(struct cp_record *r)
 	free(r->stacks);
 	cp_vec_free(&r->stack_items);
 	cp_vec_free(&r->samples);
+	cp_vec_free(&r->sample_sections);
 	cp_vec_free(&r->blocks);
 	cp_vec_free(&r->parts);
 	cp_record_free_calls(r);
@@ -471,14 +438,4 @@ const uint32_t *cp_record_get_stack(const struct cp_record *r, uint32_t n, size_
 	if (flags_ret)
 		*flags_ret = stack->flags;
 	return r->stack_items.items + stack->first;
-}
-
-size_t cp_record_sample_count(const struct cp_record *r)
-{
-	return r->samples.count;
-}
-
-const struct cp_record_sample *cp_record_samples(const struct cp_record *r)
-{
-	return r->samples.items;
 }

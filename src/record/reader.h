@@ -9,6 +9,7 @@
  *       kept.c                their chunks: in memory, or where they are in a large file
  *       call_decode.c         events of all threads
  *       call_block_decode.c   those of one
+ *     sample_decode.c       samples: at once, or as calls when they stay in the file
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
  *     annotation_decode.c   annotations
  *     sum_rows.c            calls that are added up
@@ -49,6 +50,14 @@ struct cp_record_call_chunk {
 	uint64_t offset; /* of the payload in the file */
 	uint8_t codec;
 	uint32_t stored, raw, crc;
+};
+
+/* Samples that are read from the file when they are asked for. */
+struct cp_record_sample_section {
+	size_t chunk;
+	size_t offset, size; /* in the unpacked payload, behind the first numbers */
+	size_t count, kept; /* samples; those that can be told */
+	uint32_t part;
 };
 
 /* Calls that came from one part, in a row. */
@@ -116,7 +125,10 @@ struct cp_record {
 	} * stacks;
 	size_t stack_count;
 	CP_VEC(uint32_t) stack_items;
-	CP_VEC(struct cp_record_sample) samples;
+	CP_VEC(struct cp_record_sample) samples; /* of a large file: once they were needed */
+	CP_VEC(struct cp_record_sample_section) sample_sections; /* of a large file */
+	size_t sample_count;
+	uint64_t samples_end_ns; /* the time of the last one */
 	CP_VEC(struct cp_record_block) blocks;
 	struct cp_record_file *file; /* where chunks are that are not kept (kept.c); NULL: none */
 	CP_VEC(struct cp_record_call_chunk) call_chunks;

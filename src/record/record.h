@@ -264,7 +264,14 @@ const uint32_t *cp_record_get_stack(const struct cp_record *r, uint32_t n, size_
 				    uint32_t *flags_ret);
 /* In the order recorded; of merged recordings, one after the other. */
 size_t cp_record_sample_count(const struct cp_record *r);
+/* Until `each` returns false. What it is given is good until it returns. */
+typedef bool (*cp_record_sample_fn)(void *ctx, const struct cp_record_sample *sample);
+CP_ERROR cp_record_each_sample(const struct cp_record *r, cp_record_sample_fn each, void *ctx);
+/* Has all in memory, as an array; without the first the second may be NULL. */
+CP_ERROR cp_record_need_samples(const struct cp_record *r);
 const struct cp_record_sample *cp_record_samples(const struct cp_record *r);
+/* When the last of them was taken; 0: there is none. */
+uint64_t cp_record_samples_end(const struct cp_record *r);
 
 /* The recordings that this one was merged from; of one that was not, itself. */
 struct cp_record_part {

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "record/format.h"
+#include "record/kept.h"
+#include "record/load.h"
 #include "record/record.h"
 #include "test.h"
 #include "record_model.h"
@@ -117,6 +119,60 @@ static void test_round_trip(void)
 	close(fd);
 }
 
+struct compared {
+	const struct cp_record_sample *with;
+	size_t count, same;
+};
+
+static bool compare_sample(void *ctx, const struct cp_record_sample *s)
+{
+	struct compared *c = ctx;
+	const struct cp_record_sample *with = &c->with[c->count++];
+
+	c->same += s->ts_ns == with->ts_ns && s->thread == with->thread &&
+		   s->stack == with->stack && s->count == with->count &&
+		   s->weight_ns == with->weight_ns && s->flags == with->flags;
+	return c->count < 100000;
+}
+
+/* Samples of a large file stay there, until somebody needs all of them at once. */
+static void test_large(void)
+{
+	struct cp_record *r, *whole = NULL;
+	struct compared c = { 0 };
+	struct cp_error *err;
+	struct cp_buf bytes;
+	struct model m;
+	int fd = scratch_file();
+
+	model_write(dup(fd), 7, 500000);
+	bytes = file_bytes(fd);
+	CHECK(bytes.size >= CP_RECORD_LARGE);
+	CHECK_OK(cp_record_load_bytes(bytes.bytes, bytes.size, "memory", &whole));
+	r = load_file(fd);
+	CHECK(r && whole && r->file && !cp_record_samples(r));
+	CHECK_U64(cp_record_sample_count(r), 500000);
+	CHECK_U64(cp_record_samples_end(r), cp_record_samples_end(whole));
+	c.with = cp_record_samples(whole);
+	CHECK_OK(cp_record_each_sample(r, compare_sample, &c));
+	CHECK_U64(c.count, 100000); /* it had enough */
+	CHECK_U64(c.same, c.count);
+	CHECK_OK(cp_record_need_samples(r));
+	model_make(&m, 7, 500000);
+	CHECK(model_contains(&m, r));
+	model_free(&m);
+	cp_record_destroy(r);
+	r = load_file(fd);
+	CHECK(!ftruncate(fd, (off_t)bytes.size / 2));
+	err = cp_record_need_samples(r);
+	CHECK(err && err->code == CP_ERR_IO && !cp_record_samples(r));
+	cp_error_free(err);
+	cp_record_destroy(r);
+	cp_record_destroy(whole);
+	cp_buf_free(&bytes);
+	close(fd);
+}
+
 /* Rounded times lose nothing of a thread's weights. */
 static void test_resolution(void)
 {
@@ -185,6 +241,7 @@ int main(void)
 	test_empty();
 	test_info_kept();
 	test_round_trip();
+	test_large();
 	test_resolution();
 	test_resolver();
 	TEST_MAIN_END;

@@ -73,9 +73,17 @@ static CP_ERROR finish(struct cp_sink *sink, struct cp_error *err)
 
 CP_ERROR cp_export_check(const struct cp_export_format *format, const struct cp_profile *p)
 {
-	return format->of == CP_EXPORT_OF_EVENTS   ? cp_profile_need_events(p)
-	       : format->of == CP_EXPORT_OF_STACKS ? cp_profile_need_stacks(p)
-						   : NULL;
+	switch (format->of) {
+	case CP_EXPORT_OF_EVENTS:
+		return cp_profile_need_events(p);
+	case CP_EXPORT_OF_STACKS:
+	case CP_EXPORT_OF_SAMPLES:
+		return cp_profile_need_stacks(p);
+	case CP_EXPORT_OF_EDGES:
+	case CP_EXPORT_OF_COVERAGE:
+		break;
+	}
+	return NULL;
 }
 
 CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
@@ -83,6 +91,8 @@ CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profil
 {
 	struct cp_sink sink = { .file = file };
 
+	if (format->of == CP_EXPORT_OF_SAMPLES || format->of == CP_EXPORT_OF_EVENTS)
+		CP_TRY(cp_record_need_samples(p->record));
 	return finish(&sink, format->write(p, o, &sink));
 }
 

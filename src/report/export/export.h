@@ -13,10 +13,11 @@
 #include "report/profile/profile.h"
 
 /* The material of a format: weights of stacks, or of who calls whom, which sums of calls
- * have, too; or each event for itself. */
+ * have, too; weights of stacks, with each sample; or each event for itself. */
 enum cp_export_of {
 	CP_EXPORT_OF_COVERAGE,
 	CP_EXPORT_OF_STACKS,
+	CP_EXPORT_OF_SAMPLES,
 	CP_EXPORT_OF_EDGES,
 	CP_EXPORT_OF_EVENTS
 };
@@ -39,16 +40,16 @@ struct cp_export_format {
 #define CP_EXPORT_FORMATS(X) \
 	X("", flamegraph, "svg", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "one self-contained SVG, searchable and zoomable") \
-	X("|", html, "html", false, CP_EXPORT_OF_STACKS, cp_coverage_html, \
+	X("|", html, "html", false, CP_EXPORT_OF_SAMPLES, cp_coverage_html, \
 	  "one self-contained page: time line, flame graph, tables; of coverage, a directory of " \
 	  "pages") \
 	X("|", folded, "folded", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "a line a stack with its nanoseconds or bytes (FlameGraph)") \
 	X("|", chrome, "json", false, CP_EXPORT_OF_EVENTS, NULL, \
 	  "trace events on a time line (Perfetto, chrome://tracing)") \
-	X("|", speedscope, "speedscope.json", false, CP_EXPORT_OF_STACKS, NULL, \
+	X("|", speedscope, "speedscope.json", false, CP_EXPORT_OF_SAMPLES, NULL, \
 	  "a profile a thread (speedscope.app)") \
-	X("|", firefox, "json", false, CP_EXPORT_OF_STACKS, NULL, \
+	X("|", firefox, "json", false, CP_EXPORT_OF_SAMPLES, NULL, \
 	  "the Firefox Profiler's processed format (profiler.firefox.com)") \
 	X("|", pprof, "pb.gz", true, CP_EXPORT_OF_STACKS, NULL, \
 	  "gzipped protobuf (pprof, Pyroscope, Parca)") \

@@ -213,36 +213,44 @@ static CP_ERROR prepare_walk(struct cp_profile *p)
 
 /* ---- adding up ---- */
 
+struct adding {
+	struct cp_profile *p;
+	struct cp_map seen[2]; /* of who runs, of who waits */
+	bool no_memory;
+};
+
+static bool add_sample(void *ctx, const struct cp_record_sample *s)
+{
+	struct adding *a = ctx;
+	struct cp_profile *p = a->p;
+	struct cp_hit hit = { .thread = s->thread,
+			      .stack = s->stack,
+			      .cost = { .weight = s->weight_ns, .ticks = s->count },
+			      .waits = cp_sample_waits(s) };
+	uint64_t key = (uint64_t)s->thread << 32 | s->stack, *at;
+
+	if (!cp_profile_accepts(p, s))
+		return true;
+	cp_cost_add(&p->total, &hit.cost);
+	if (hit.waits)
+		cp_cost_add(&p->waiting, &hit.cost);
+	at = cp_map_get(&a->seen[hit.waits], key);
+	if (at)
+		cp_cost_add(&p->hits.items[*at].cost, &hit.cost);
+	else
+		a->no_memory = !cp_map_put(&a->seen[hit.waits], key, p->hits.count) ||
+			       !cp_vec_push(&p->hits, hit);
+	return !a->no_memory;
+}
+
 static CP_ERROR add_hits(struct cp_profile *p)
 {
-	const struct cp_record_sample *s = cp_record_samples(p->record);
-	size_t count = cp_record_sample_count(p->record), i;
-	struct cp_map seen[2] = { { 0 }, { 0 } }; /* of who runs, of who waits */
-	bool ok = true;
-	uint64_t key, *at;
+	struct adding a = { .p = p };
+	struct cp_error *err = cp_record_each_sample(p->record, add_sample, &a);
 
-	for (i = 0; ok && i < count; i++, s++) {
-		struct cp_hit hit = { .thread = s->thread,
-				      .stack = s->stack,
-				      .cost = { .weight = s->weight_ns, .ticks = s->count },
-				      .waits = cp_sample_waits(s) };
-
-		if (!cp_profile_accepts(p, s))
-			continue;
-		cp_cost_add(&p->total, &hit.cost);
-		if (hit.waits)
-			cp_cost_add(&p->waiting, &hit.cost);
-		key = (uint64_t)s->thread << 32 | s->stack;
-		at = cp_map_get(&seen[hit.waits], key);
-		if (at)
-			cp_cost_add(&p->hits.items[*at].cost, &hit.cost);
-		else
-			ok = cp_map_put(&seen[hit.waits], key, p->hits.count) &&
-			     cp_vec_push(&p->hits, hit);
-	}
-	cp_map_free(&seen[0]);
-	cp_map_free(&seen[1]);
-	return ok ? NULL : cp_error_nomem();
+	cp_map_free(&a.seen[0]);
+	cp_map_free(&a.seen[1]);
+	return err || !a.no_memory ? err : cp_error_nomem();
 }
 
 /* ---- whose it is ---- */

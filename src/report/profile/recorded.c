@@ -6,11 +6,9 @@
 uint64_t cp_report_duration(const struct cp_record *record)
 {
 	uint64_t start = cp_record_info(record)->start_ns, end = cp_record_final(record)->end_ns;
-	const struct cp_record_sample *s = cp_record_samples(record);
-	size_t count = cp_record_sample_count(record), i;
 
-	for (i = 0; !end && i < count; i++) /* never closed: the last sample tells */
-		end = s[i].ts_ns > end ? s[i].ts_ns : end;
+	if (!end) /* never closed: the last sample tells */
+		end = cp_record_samples_end(record);
 	return end > start ? end - start : 0;
 }
 
