@@ -718,7 +718,7 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	cprof_call_statistics c;
 
 	cprof_get_call_statistics(&c);
-	t->calls = calls(log)->count - calls(log)->choosing.unwritten;
+	t->calls = cp_recorder_calls_count(log);
 	t->calls_left_out = calls(log)->choosing.left_out;
 	t->call_stops = c.hits;
 	t->call_rejected_inside = c.rejected_inside;
@@ -750,7 +750,7 @@ const char *cp_recorder_calls_traced(const cprof_profiler *log)
 
 uint64_t cp_recorder_calls_count(const cprof_profiler *log)
 {
-	return calls(log)->count;
+	return calls(log)->count - calls(log)->choosing.unwritten;
 }
 
 static void release(void *state)
