@@ -80,12 +80,14 @@ bool engine_plans_is_pad(cprof_assembly *a, uint64_t address)
 
 struct cp_probe_image engine_probe_image(const cprof_image *image)
 {
+	struct engine_plans *plans = image->assembly->plans;
+
 	return (struct cp_probe_image){
 		.image = image->assembly->image,
 		.name = image->assembly->path,
 		.started_as = engine_image_started_as(image),
 		.program = engine_is_program(image),
-		.functions = &image->assembly->plans->functions,
+		.functions = plans ? &plans->functions : NULL,
 	};
 }
 
@@ -161,7 +163,7 @@ static bool has_in_part(const struct cp_probe_function *f, uint64_t address)
 
 bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t address)
 {
-	const struct engine_plans *plans = image->assembly->plans;
+	struct engine_plans *plans = image->assembly->plans;
 	const struct cp_probe_function *f;
 	const struct engine_traced *t;
 	uint32_t number;
