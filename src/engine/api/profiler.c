@@ -316,6 +316,7 @@ void engine_send_sampling(cprof_session *s)
 	};
 	struct cp_answer answer;
 
+	s->capturing.wall = rq.hz ? rq.wall : s->capturing.wall;
 	if (s->capturing.hz && rq.hz && (rq.hz != s->capturing.hz || rq.wall)) {
 		s->capturing.hz = 0; /* the tracer sees that, too */
 		engine_warn(s, "the rate or the clock of samples was changed: threads are stopped "
@@ -405,7 +406,7 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.ticks = t->ticks,
 		.ticks_missed = t->ticks_missed,
 		.cpu_ns = t->cpu_ns,
-		.unsampled_ns = t->unsampled_ns,
+		.unsampled_ns = t->unsampled_ns + s->capturing.late_ns,
 		.tracer_cpu_ns = t->tracer_cpu_ns,
 		.controller_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_at_start_ns,
 		.threads = t->threads,

@@ -44,17 +44,20 @@ bool cp_recorder_choice_take(struct cp_recorder_choosing *c, const char *key, co
 	size_t i;
 
 	*known_ret = true;
-	c->chooses = true;
 	for (i = 0; i < CP_CHOICES; i++) {
 		if (strcmp(key, names[i]) != 0)
 			continue;
+		c->chooses = true;
 		cprof_callspec_free(c->specs[i]);
 		c->specs[i] = value ? cprof_callspec_parse(value, error_ret) : NULL;
 		return c->specs[i] != NULL;
 	}
-	if (!strcmp(key, "min-duration"))
+	if (!strcmp(key, "min-duration")) {
+		c->chooses = true;
 		return value && cp_parse_duration(value, &c->least_ns) && c->least_ns;
+	}
 	*known_ret = !strcmp(key, "levels");
+	c->chooses |= *known_ret;
 	if (!*known_ret || !value || !cp_parse_u64(value, UINT32_MAX, &levels) || !levels)
 		return false;
 	c->levels = (uint32_t)levels;
