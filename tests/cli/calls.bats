@@ -240,7 +240,7 @@ areas() {
 	first=$(areas)
 	[ "$first" -ge 4096 ]
 	for _ in 1 2 3; do
-		"$CPROF" attach -q -o x.data -t leaf,recurse -d 50ms "$tracee"
+		"$CPROF" attach -q -o x.data -t leaf,recurse -d 500ms "$tracee"
 		[ "$("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add')" -gt 0 ]
 		assert_equal "$(areas)" "$first"
 	done
@@ -589,7 +589,7 @@ armed() { ! text_is_whole >armed; }
 }
 
 @test "samples and calls go together" {
-	"$CPROF" run -q -o x.data -s 999 -t recurse --max-rate=0 -- "$TRACEES/counted" >out
+	"$CPROF" run -q -o x.data -s 999 -t recurse --max-rate=0 -- "$TRACEES/counted" --rounds=200 >out
 	assert_equal "$(events x.data)" "$(sums out | grep recurse)"
 	[ "$("$CPROF" report --json x.data | jq .samples.total)" -gt 0 ]
 }
