@@ -49,7 +49,8 @@ static bool on_record(const ucontext_t *context)
 	return false;
 }
 
-static uint8_t other_mark; /* 0: a caller's own; else that which its place gets instead */
+/* The mark that a caller's place gets: its own, another one's, or that of several. */
+static enum { AS_OWN, AS_OTHER, AS_ANY } entered;
 
 /* Called from where nobody was known to call from; is from now on. */
 static bool on_elsewhere(const ucontext_t *context)
@@ -60,6 +61,7 @@ static bool on_elsewhere(const ucontext_t *context)
 	struct cp_detour_left left[2];
 	struct cp_detour_stop stop;
 	uint64_t sp;
+	uint8_t own;
 
 	if (!cp_detour_slow_foreign(&cp_arch_x86_64, &ground.rings, &stop) || stop.pc != pc)
 		return false;
@@ -68,10 +70,11 @@ static bool on_elsewhere(const ucontext_t *context)
 	CHECK(ground_leave(&tracer.regs, &flags, left) == entry_number);
 	CHECK_U64(tracer.regs.r[16], (uintptr_t)detour_called);
 	sp = tracer.regs.r[7];
+	own = cp_detour_caller_mark(*(const uint64_t *)sp, sp);
 	callers[cp_detour_caller(*(const uint64_t *)sp, sp, GROUND_LOG)] =
-		other_mark == CP_DETOUR_ANY
-			? CP_DETOUR_ANY
-			: cp_detour_caller_mark(*(const uint64_t *)sp, sp) ^ other_mark;
+		entered == AS_OWN   ? own
+		: entered == AS_ANY ? CP_DETOUR_ANY
+				    : own ^ (own == (CP_DETOUR_ANY ^ 2) ? 4 : 2);
 	tracer.elsewhere++;
 	return true;
 }
@@ -258,13 +261,13 @@ static void test_callers(void)
 	CHECK_U64(tracer.elsewhere, 2);
 	CHECK_U64(sites(&reader), 2);
 	/* Another one's place is not this one's; that of several is. */
-	other_mark = 0x40;
+	entered = AS_OTHER;
 	for (i = 0; i < 5; i++) {
 		if (i == 2)
-			other_mark = CP_DETOUR_ANY;
+			entered = AS_ANY;
 		CHECK(from_one_place(i) == detour_plain(i, 7));
 	}
-	other_mark = 0;
+	entered = AS_OWN;
 	CHECK_U64(tracer.elsewhere, 5);
 	CHECK_U64(sites(&reader), 2221212);
 	cp_records_close(&reader);
