@@ -52,7 +52,7 @@ FLOORS = {
     "src/link": [["code", "coverage", "link", "perf", "sites", "stats"], ["channel", "records", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
-    "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker", "log/known"],
+    "src/modules": [["modules", "settings", "invoked", "costs", "log/recorder"], ["log/numbers", "log/taker", "log/known"],
                     ["log/callspec", "log/choosing", "log/disarmed", "log/marks", "log/port", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
                     ["log/output", "log/verbose"], ["log/writing"], ["log/rotate"], ["log/commands", "log/mono"], ["log/log"],

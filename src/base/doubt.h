@@ -28,6 +28,10 @@ static inline void cp_doubt_add_range(struct cp_doubt *to, double range)
 	to->slant += range / 4;
 }
 
+/* Beside a reader, calls by detours took up to so many times as long as in a trial, where nobody
+ * read what they wrote. */
+#define CP_TAKEN_MOST 4
+
 /* What was taken without a stop: certainly, and how much more it may have been. */
 struct cp_taken {
 	double ns, range;

@@ -158,15 +158,9 @@ static const struct {
 	{ "stop-at", offsetof(struct cp_kept_options, stop_at) },
 };
 
-/* NULL: not given. */
-static const char *kept_spec(const struct cp_kept_options *k, size_t n)
-{
-	return *(const char *const *)((const char *)k + kept_specs[n].at);
-}
-
 const char *cp_collecting_kept(const struct cp_kept_options *k, size_t n)
 {
-	return kept_spec(k, n);
+	return *(const char *const *)((const char *)k + kept_specs[n].at);
 }
 
 /* An option by which calls are left out; NULL: none. */
@@ -175,7 +169,7 @@ static const char *choosy(const struct cp_kept_options *k)
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(kept_specs); i++)
-		if (kept_spec(k, i))
+		if (cp_collecting_kept(k, i))
 			return kept_specs[i].name;
 	return k->levels ? "levels" : k->least_ns ? "min-duration" : NULL;
 }
@@ -186,10 +180,10 @@ static CP_ERROR check_kept(const struct cp_kept_options *k)
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(kept_specs); i++) {
-		if (!kept_spec(k, i))
+		if (!cp_collecting_kept(k, i))
 			continue;
 		spec = NULL;
-		CP_TRY(cp_spec_parse(kept_spec(k, i), &spec));
+		CP_TRY(cp_spec_parse(cp_collecting_kept(k, i), &spec));
 		cp_spec_destroy(spec);
 	}
 	return NULL;
@@ -313,8 +307,8 @@ static void describe_kept(struct cp_buf *desc, const struct cp_kept_options *k)
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(kept_specs); i++)
-		if (kept_spec(k, i))
-			add_text(desc, kept_specs[i].name, kept_spec(k, i));
+		if (cp_collecting_kept(k, i))
+			add_text(desc, kept_specs[i].name, cp_collecting_kept(k, i));
 	if (k->levels)
 		cp_buf_printf(desc, ",levels=%" PRIu64, k->levels);
 	if (k->least_ns)

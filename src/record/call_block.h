@@ -22,6 +22,7 @@
 #ifndef CP_RECORD_CALL_BLOCK_H
 #define CP_RECORD_CALL_BLOCK_H
 
+#include "base/doubt.h"
 #include "base/vec.h"
 #include "record/calls.h"
 
@@ -110,14 +111,14 @@ static inline void cp_call_callee(struct cp_call_callees *c, unsigned rank, uint
 	c->last[0] = function;
 }
 
-/* Calls by detours that took so long in a trial, where nobody read what they wrote; beside a
- * reader they took up to four times as long. */
+/* Of calls by detours that took so long in a trial. */
 static inline struct cp_call_costs cp_call_costs_by(uint64_t within_ns, uint64_t whole_ns)
 {
 	return (struct cp_call_costs){ .own_ps = (uint32_t)within_ns * 1000,
 				       .inner_ps = (uint32_t)whole_ns * 1000,
 				       .own_doubt_ps = (uint32_t)within_ns * 1000,
-				       .inner_doubt_ps = (uint32_t)whole_ns * 3000 };
+				       .inner_doubt_ps =
+					       (uint32_t)whole_ns * 1000 * (CP_TAKEN_MOST - 1) };
 }
 
 /* Sets what `costs` come to, of a call with so many inside: what is certain, and how much

@@ -15,9 +15,6 @@ struct engine_price {
 	uint32_t whole_ps; /* what a call around it is longer by */
 };
 
-/* Beside a reader, calls took up to so many times as long as in the trial. */
-#define ENGINE_PRICE_MOST 4
-
 /* So many records without values were written: half a call each. */
 static inline void engine_price_take(const struct engine_price *price, double records,
 				     struct cp_taken *taken)
@@ -25,7 +22,7 @@ static inline void engine_price_take(const struct engine_price *price, double re
 	double ns = records * price->whole_ps / 2000;
 
 	taken->ns += ns;
-	taken->range += (ENGINE_PRICE_MOST - 1) * ns;
+	taken->range += (CP_TAKEN_MOST - 1) * ns;
 }
 
 /* By a function that does nothing, with detours as programs get them, called here. Takes

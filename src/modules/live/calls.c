@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "modules/costs.h"
 #include "modules/settings.h"
 
 #define CALLS \
@@ -138,17 +139,14 @@ static void on_block(cprof_profiler *p, cprof_thread *thread, const cprof_call_e
 					 [CPROF_CALL_LEAVE] = CP_RECORD_LEAVE,
 					 [CPROF_CALL_TAIL_CALL] = CP_RECORD_TAIL_CALL };
 	struct cp_record_call r = { .target = CP_RECORD_NONE, .stack = CP_RECORD_NONE };
-	cprof_call_statistics c;
 	size_t i;
 
 	r.thread = collector_thread(p, thread);
 	if (r.thread == CP_LIVE_ALL)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (!p->costs.inner_ps) {
-		cprof_get_call_statistics(&c);
-		p->costs = cp_call_costs_by(c.detour_within_ns, c.detour_ns);
-	}
+	if (!p->costs.inner_ps)
+		p->costs = cp_module_detour_costs();
 	p->spans.costs = &p->costs;
 	for (i = 0; i < count && !p->failed; i++) {
 		r.kind = kinds[events[i].kind];

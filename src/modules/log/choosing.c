@@ -37,8 +37,8 @@ struct tail {
 
 static const char *const names[CP_CHOICES] = { "under", "not-under", "start-at", "stop-at" };
 
-bool cp_recorder_choice_take(struct cp_recorder_choosing *c, const char *key, const char *value,
-			     bool *known_ret, char **error_ret)
+static bool take(struct cp_recorder_choosing *c, const char *key, const char *value,
+		 bool *known_ret, char **error_ret)
 {
 	uint64_t levels;
 	size_t i;
@@ -47,21 +47,26 @@ bool cp_recorder_choice_take(struct cp_recorder_choosing *c, const char *key, co
 	for (i = 0; i < CP_CHOICES; i++) {
 		if (strcmp(key, names[i]) != 0)
 			continue;
-		c->chooses = true;
 		cprof_callspec_free(c->specs[i]);
 		c->specs[i] = value ? cprof_callspec_parse(value, error_ret) : NULL;
 		return c->specs[i] != NULL;
 	}
-	if (!strcmp(key, "min-duration")) {
-		c->chooses = true;
+	if (!strcmp(key, "min-duration"))
 		return value && cp_parse_duration(value, &c->least_ns) && c->least_ns;
-	}
 	*known_ret = !strcmp(key, "levels");
-	c->chooses |= *known_ret;
 	if (!*known_ret || !value || !cp_parse_u64(value, UINT32_MAX, &levels) || !levels)
 		return false;
 	c->levels = (uint32_t)levels;
 	return true;
+}
+
+bool cp_recorder_choice_take(struct cp_recorder_choosing *c, const char *key, const char *value,
+			     bool *known_ret, char **error_ret)
+{
+	bool good = take(c, key, value, known_ret, error_ret);
+
+	c->chooses |= *known_ret;
+	return good;
 }
 
 /* ---- a call begins ---- */

@@ -317,8 +317,9 @@ static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
 	cp_vec_free(&gone);
 }
 
-/* Did the process begin as a copy of one that was watched, and runs that program yet? */
-static bool is_copy(const struct cp_heap *h, uint32_t process, uint64_t ts_ns)
+/* Up to when the process, which began as a copy of one that was watched, runs that program; 0:
+ * it did not. */
+static uint64_t find_copy(const struct cp_heap *h, uint32_t process)
 {
 	const struct cp_record *r = h->p->record;
 	const struct cp_record_process *p = cp_record_get_process(r, process), *from;
@@ -327,9 +328,19 @@ static bool is_copy(const struct cp_heap *h, uint32_t process, uint64_t ts_ns)
 	for (i = 0; i < count; i++) {
 		from = cp_record_get_process(r, (uint32_t)i);
 		if (from != p && from->pid == p->ppid && from->start_ns <= p->start_ns)
-			return next_exec(h, process, 0) >= ts_ns;
+			return next_exec(h, process, 0);
 	}
-	return false;
+	return 0;
+}
+
+static bool is_copy(struct cp_heap *h, uint32_t process, uint64_t ts_ns)
+{
+	const uint64_t *known = cp_map_get(&h->copy_ns, process);
+	uint64_t until = known ? *known : find_copy(h, process);
+
+	if (!known)
+		cp_map_put(&h->copy_ns, process, until);
+	return until >= ts_ns;
 }
 
 /* A block is freed or moved that the process was not seen to allocate. */
@@ -519,6 +530,7 @@ void cp_heap_deinit(struct cp_heap *h)
 	cp_map_free(&h->live);
 	cp_map_free(&h->in_use);
 	cp_map_free(&h->exec_ns);
+	cp_map_free(&h->copy_ns);
 }
 
 CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)

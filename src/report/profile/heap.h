@@ -78,6 +78,7 @@ struct cp_heap {
 	uint64_t last_number;
 	struct cp_map in_use; /* process -> bytes that it has now */
 	struct cp_map exec_ns; /* process -> when its program is replaced next */
+	struct cp_map copy_ns; /* process -> up to when it is a copy of one that was watched */
 	uint64_t held; /* by an allocator, of the kernel's memory, at most */
 	uint64_t moved, resized;
 	/* Freed or moved: allocated before anybody watched; by another process, whose copy

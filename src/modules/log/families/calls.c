@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/types.h"
+#include "modules/costs.h"
 #include "modules/invoked.h"
 #include "modules/log/callspec.h"
 #include "modules/log/choosing.h"
@@ -212,14 +213,6 @@ static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_
 
 /* ---- blocks ---- */
 
-static struct cp_call_costs costs_of_detours(void)
-{
-	cprof_call_statistics c;
-
-	cprof_get_call_statistics(&c);
-	return cp_call_costs_by(c.detour_within_ns, c.detour_ns);
-}
-
 static uint32_t function_of(cprof_profiler *log, struct block *b, const cprof_function *f)
 {
 	size_t at = ((uintptr_t)f >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54;
@@ -279,7 +272,7 @@ static void on_block(cprof_profiler *log, cprof_thread *thread, const cprof_call
 
 	b->entries.count = 0;
 	if (!b->costs.inner_ps)
-		b->costs = costs_of_detours();
+		b->costs = cp_module_detour_costs();
 	if (!number || !cp_vec_reserve(&b->entries, count))
 		return;
 	for (i = 0; i < count; i++)

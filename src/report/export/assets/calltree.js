@@ -15,10 +15,8 @@ body.setAttribute("data-keys", "1");
 const amountOf = v => c.amounts[s.measure.unit](Math.max(v, 0));
 
 function cell(kind, text) {
-	const td = document.createElement("td");
-	td.className = kind;
+	const td = c.cell(kind, text);
 	td.setAttribute("role", "gridcell");
-	td.textContent = text;
 	return td;
 }
 

@@ -7,7 +7,7 @@
 (function () {
 const c = window.cprof, table = document.querySelector("#durations");
 if (!c || !table) return;
-const SVG = "http://www.w3.org/2000/svg", s = c.series.durations;
+const SVG = "http://www.w3.org/2000/svg", s = c.series.durations, cell = c.cell;
 const MOST = 1000; /* rows */
 const GROUP = 8; /* buckets of a bar: half an octave */
 
@@ -69,14 +69,6 @@ function histogram(f, low, high, words) {
 		preserveAspectRatio: "none", "aria-label": words });
 	svg.append(draw("path", { d }), draw("line", { class: "ground", x1: 0, x2: wide, y1: 25.5, y2: 25.5 }));
 	return svg;
-}
-
-function cell(kind, text, value) {
-	const td = document.createElement("td");
-	td.className = kind;
-	td.textContent = text;
-	if (value !== undefined) td.dataset.v = value;
-	return td;
 }
 
 function row(f, low, high) {

@@ -41,15 +41,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const still = [...body.rows], images = JSON.parse(document.getElementById("flame-data").textContent)
 	.images.map(i => i[0]);
 c.images = images;
-const made = new Map();
-
-function cell(kind, text, value) {
-	const td = document.createElement("td");
-	td.className = kind;
-	td.textContent = text;
-	if (value !== undefined) td.dataset.v = value;
-	return td;
-}
+const made = new Map(), cell = c.cell;
 
 function barCell() {
 	const td = document.createElement("td"), span = document.createElement("span");

@@ -247,8 +247,17 @@ function choose(change, for_now) {
 	tell();
 }
 
+/* Of a table; by `value` it is sorted. */
+function cell(kind, text, value) {
+	const td = document.createElement("td");
+	td.className = kind;
+	td.textContent = text;
+	if (value !== undefined) td.dataset.v = value;
+	return td;
+}
+
 addEventListener("hashchange", recall);
 return { data, parent, label, flags, children, series, measures, state, usual, FUNCTION, PROCESS, SMALL,
 	isWhole, isUsual, chosen, choose, addUp, eachCell, time, bytes, amounts, percent, moment,
-	rangeWords, threadWords, recall, within };
+	rangeWords, threadWords, recall, within, cell };
 })();
