@@ -125,16 +125,28 @@ static inline size_t units_at(const struct cp_records *r, uint64_t position)
 	return units >= 2 && units <= CP_DETOUR_RECORD_MAX / CP_DETOUR_UNIT ? units : 0;
 }
 
+/* Has room been reserved there? What is not in use of it may be given back before the record
+ * is there, so `seen` is good up to the first that is not (committed()). */
+static inline bool is_reserved(struct cp_records *r, uint64_t position)
+{
+	if (position < r->seen)
+		return true;
+	r->seen = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
+	return position < r->seen;
+}
+
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
-static inline size_t committed(const struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
+static inline size_t committed(struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
 {
 	uint64_t stamp;
 
-	if (position >= __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE))
+	if (!is_reserved(r, position))
 		return 0;
 	stamp = __atomic_load_n(&head_at(r, position)->stamp, __ATOMIC_ACQUIRE);
-	if ((uint16_t)stamp != tag_of(r, position))
+	if ((uint16_t)stamp != tag_of(r, position)) {
+		r->seen = 0;
 		return 0;
+	}
 	*stamp_ret = stamp;
 	return units_at(r, position) * CP_DETOUR_UNIT;
 }
@@ -147,7 +159,7 @@ static inline uint64_t time_of(uint64_t stamp, uint64_t now)
 	return now + (uint64_t)ahead;
 }
 
-static inline bool is_cancelled(const struct cp_records *r, uint64_t next)
+static inline bool is_cancelled(struct cp_records *r, uint64_t next)
 {
 	uint64_t stamp;
 
@@ -223,14 +235,45 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 	}
 }
 
-/* Units behind the first could hold what looks like a record of the next turn. */
+size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_record_plain *ret,
+		       size_t most)
+{
+	uint64_t position = records->position, stamp;
+	struct cp_record_plain *to = ret;
+
+	for (; to < ret + most; to++) {
+		const struct cp_detour_head *head = head_at(records, position);
+		size_t size = committed(records, position, &stamp);
+		uint32_t site = head->what & SITE_MASK, units = head->what >> CP_DETOUR_SITE_BITS;
+
+		if (!size || site >= CP_DETOUR_SITES || units - 1 > 1 ||
+		    is_cancelled(records, position + size))
+			break;
+		to->time = time_of(stamp, now);
+		to->sp = (uint64_t)head->sp << 3;
+		to->caller = units > 1 ? *(const uint64_t *)(head + 1) : 0;
+		to->end = position += size;
+		to->site = site;
+	}
+	return (size_t)(to - ret);
+}
+
+void cp_records_pass(struct cp_records *records, uint64_t end)
+{
+	records->position = end;
+}
+
+/* Units behind the first could hold what looks like a record of the next turn. Few do: what
+ * is not written stays in the caches of who writes there next. */
 static size_t forget(const struct cp_records *r, uint64_t position)
 {
 	struct cp_detour_head *head = head_at(r, position);
+	const uint16_t tag = tag_of(r, position), next = (uint16_t)(tag + 1);
 	size_t units = units_at(r, position), i;
 
 	for (i = 1; i < units; i++)
-		head[i].stamp = tag_of(r, position);
+		if ((uint16_t)head[i].stamp == next)
+			head[i].stamp = tag;
 	return units * CP_DETOUR_UNIT;
 }
 

@@ -23,6 +23,9 @@ struct cp_records {
 	uint64_t position; /* of the next record */
 	uint64_t released; /* up to here records are forgotten, and the limit is for it */
 	uint64_t lost; /* records that were given as lost */
+	/* What `head` was: the program writes that line of the caches with each record, so it
+	 * is read when all before it are. 0: not known. */
+	uint64_t seen;
 };
 
 enum cp_record_kind {
@@ -90,6 +93,19 @@ void cp_records_read(struct cp_records *records, uint64_t until);
 /* The next record, if there is one; `now` is a time stamp of about now. A record that
  * is followed by its CANCEL is passed over, as are VOID ones. */
 bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret);
+/* A record of a site that brings a return address at most. */
+struct cp_record_plain {
+	uint64_t time, sp; /* as in cp_record */
+	uint64_t caller; /* 0: it has none */
+	uint64_t end; /* the position behind it */
+	uint32_t site;
+};
+
+/* The next records, up to the first that is of another kind or may be cancelled; at most
+ * `most`. None counts as read: cp_records_pass() says up to where they do. */
+size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_record_plain *ret,
+		       size_t most);
+void cp_records_pass(struct cp_records *records, uint64_t end);
 /* Room for what was read. */
 void cp_records_release(struct cp_records *records);
 /* Records that found no room so far. */

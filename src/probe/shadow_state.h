@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the shadow stack knows. Private to shadow.c and shadow_plain.c.
+ * What the shadow stack knows. Private to shadow.c and shadow_plain.h.
  */
 #ifndef CP_PROBE_SHADOW_STATE_H
 #define CP_PROBE_SHADOW_STATE_H

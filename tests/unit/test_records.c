@@ -218,6 +218,61 @@ static bool write_long(uint32_t units, uint32_t stack)
 	return reader.released == position + (units + 1) * CP_DETOUR_UNIT;
 }
 
+/* What was reserved and not needed is given back, and holds what the program likes: whoever
+ * saw the ring's head before must not take it for a record. */
+static void test_given_back(void)
+{
+	struct cp_detour_head *head;
+	struct cp_record_plain p;
+	struct cp_record r;
+	uint64_t position;
+
+	begin();
+	head = reserve(3, &position);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+	head->what = cp_detour_what(1, 1);
+	commit(head, position, NOW);
+	head[1].what = cp_detour_what(2, 1);
+	commit(&head[1], position, NOW); /* a value that looks like it */
+	ring->head -= (uint64_t)2 * CP_DETOUR_UNIT;
+	CHECK_U64(cp_records_peek(&reader, NOW, &p, 1), 1);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 1);
+	CHECK_U64(cp_records_peek(&reader, NOW, &p, 1), 0);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+}
+
+/* Of records of all kinds, those that are plain are the same to who peeks. */
+static void test_peek(void)
+{
+	const uint64_t values[3] = { 77, 8, 9 };
+	struct cp_record_plain p[9];
+	struct cp_record r;
+	size_t i;
+
+	begin();
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 0);
+	CHECK(write_record(1, NOW - 5, NULL, 0) && write_record(2, NOW + 5, values, 1));
+	CHECK(write_record(3, NOW, NULL, 0) && write_record(4, NOW, NULL, 0));
+	cp_detour_cancel(ring, LOG, NOW << 16); /* the last one */
+	CHECK(write_record(5, NOW, values, 3));
+	CHECK(write_record(CP_DETOUR_LOST, NOW, NULL, 0) && write_record(6, NOW, NULL, 0));
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 2), 2);
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 3);
+	for (i = 0; i < 3; i++) {
+		CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_SITE);
+		CHECK(r.site == p[i].site && r.time == p[i].time && r.sp == p[i].sp);
+		CHECK(p[i].caller == (r.value_words ? r.values[0] : 0));
+		CHECK_U64(reader.position, p[i].end);
+	}
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 0);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 5);
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 0);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_LOST);
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 1);
+	cp_records_pass(&reader, p[0].end);
+	CHECK(p[0].site == 6 && !cp_records_next(&reader, NOW, &r));
+}
+
 static void test_long(void)
 {
 	const struct cp_detour_left left = { .units = 1000, .tag = 1 };
@@ -242,6 +297,8 @@ int main(void)
 {
 	test_long();
 	test_order();
+	test_given_back();
+	test_peek();
 	test_in_between();
 	test_taken_out();
 	test_turns(false);

@@ -33,6 +33,7 @@
 /* Flag of a call: its enter is in a block. */
 #define CALL_IN_BLOCK 0x400u
 #define BLOCK_MAX 1024 /* they are read where they were written: in the caches */
+#define BATCH 256 /* records that are read at once */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
@@ -222,28 +223,25 @@ static cprof_call_event *next_event(const struct engine_blocks *b)
 
 	if (ring->block.count == BLOCK_MAX)
 		engine_blocks_tell(b->session, ring);
-	b->session->calls->events++;
-	b->session->calls->records++;
 	return &ring->block.items[ring->block.count++];
 }
 
 static bool enter(const struct engine_blocks *b, const struct engine_plain_site *site,
-		  const struct cp_record *r, uint64_t sp, uint64_t ts_ns)
+		  const struct cp_record_plain *r, uint64_t sp, uint64_t ts_ns)
 {
 	const struct cp_call *outer = cp_shadow_innermost(&b->ring->own);
-	uint64_t caller = r->value_words ? r->values[0] : 0;
 	const cprof_thread *t = b->thread;
 	const cprof_image *from = NULL;
 	struct cp_call *call;
 
-	if (!find_caller(b, outer, caller, &from) ||
+	if (!find_caller(b, outer, r->caller, &from) ||
 	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(t, sp)))
 		return false;
 	call = cp_shadow_enter_plain(&b->ring->own, sp);
 	if (!call)
 		return false;
 	call->function = site->traced;
-	call->caller = caller;
+	call->caller = r->caller;
 	call->subject = site->function;
 	call->enter_ns = ts_ns;
 	call->account = t->account;
@@ -252,7 +250,7 @@ static bool enter(const struct engine_blocks *b, const struct engine_plain_site 
 		.timestamp_ns = ts_ns,
 		.function = site->function,
 		.enter_ns = ts_ns,
-		.caller = caller,
+		.caller = r->caller,
 		.from = from,
 		.depth = call->depth,
 		.kind = CPROF_CALL_ENTER,
@@ -283,12 +281,13 @@ static bool leave(const struct engine_blocks *b, const struct engine_plain_site 
 	return true;
 }
 
-bool engine_blocks_take(const struct engine_blocks *b, const struct cp_record *r, uint64_t ts_ns)
+/* False: it goes the way of hits, and nothing was done. */
+static bool take(const struct engine_blocks *b, const struct cp_record_plain *r, uint64_t ts_ns)
 {
 	const struct engine_plain_site *site;
 	uint64_t sp = whole_sp(b->thread, r->sp);
 
-	if (r->kind != CP_RECORD_SITE || !sp || r->site >= b->session->calls->sites.count)
+	if (!sp || r->site >= b->session->calls->sites.count)
 		return false;
 	ts_ns -= ts_ns % TIME_UNIT;
 	if (ts_ns < b->thread->told_ns) /* it would be before what was before it */
@@ -305,4 +304,48 @@ bool engine_blocks_take(const struct engine_blocks *b, const struct cp_record *r
 		break;
 	}
 	return false;
+}
+
+/* How many of them were taken. */
+static size_t take_some(const struct engine_blocks *b, const struct engine_reach *reach,
+			const struct cp_record_plain *records, size_t count)
+{
+	const struct engine_clock *clock = &b->session->calls->clock;
+	uint64_t last_ns = b->ring->last_ns, ns;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		ns = engine_clock_ns(clock, records[i].time);
+		if (ns <= last_ns) /* the clock was set meanwhile */
+			ns = last_ns + 1;
+		if (ns > reach->until_ns || records[i].end > reach->position ||
+		    !take(b, &records[i], ns))
+			break;
+		last_ns = ns;
+	}
+	b->ring->last_ns = last_ns;
+	return i;
+}
+
+size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_reach *reach)
+{
+	struct engine_calls *c = b->session->calls;
+	struct engine_ring *ring = b->ring;
+	struct cp_record_plain records[BATCH];
+	size_t count, n, all = 0;
+
+	do {
+		n = reach->most - all < BATCH ? reach->most - all : BATCH;
+		count = cp_records_peek(&ring->records, c->clock.last.ticks, records, n);
+		n = take_some(b, reach, records, count);
+		if (!n)
+			break;
+		ring->last = (struct engine_again){ records[n - 1].sp, records[n - 1].site };
+		cp_records_pass(&ring->records, records[n - 1].end);
+		cp_records_release(&ring->records);
+		all += n;
+	} while (n == count);
+	c->events += all;
+	c->records += all;
+	return all;
 }

@@ -10,6 +10,13 @@
 struct cp_record;
 struct engine_ring;
 
+/* How far records are taken. */
+struct engine_reach {
+	uint64_t until_ns;
+	uint64_t position; /* in the ring */
+	size_t most;
+};
+
 /* A ring whose records are taken, one after the other. */
 struct engine_blocks {
 	cprof_session *session;
@@ -22,9 +29,8 @@ struct engine_blocks {
 bool engine_blocks_wanted(const cprof_session *s);
 /* May records of the ring go into blocks by now? */
 bool engine_blocks_begin(cprof_session *s, struct engine_ring *ring, struct engine_blocks *ret);
-/* The ring's next record, of `ts_ns`. False: it goes the way of hits, and nothing was
- * done. */
-bool engine_blocks_take(const struct engine_blocks *b, const struct cp_record *r, uint64_t ts_ns);
+/* The ring's next records, up to the first that goes the way of hits. How many they were. */
+size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_reach *reach);
 /* Tells profilers what was taken: before anything else is told of the thread. */
 void engine_blocks_tell(cprof_session *s, struct engine_ring *ring);
 /* The same of all threads. */

@@ -73,13 +73,6 @@ static void set_clock(struct engine_clock *clock)
 	clock->alive_ticks = (uint64_t)((double)ALIVE_NS / clock->ns_per_tick);
 }
 
-static uint64_t ns_of(const struct engine_clock *clock, uint64_t ticks)
-{
-	double ns = (double)(int64_t)(ticks - clock->last.ticks) * clock->ns_per_tick;
-
-	return clock->last.ns + (uint64_t)(int64_t)ns;
-}
-
 /* ---- as if it was a hit ---- */
 
 /* Counts an entry. What a call costs is less than by breakpoints: limits that nobody
@@ -198,20 +191,26 @@ static bool look(const struct engine_clock *clock, struct engine_ring *ring)
 	ring->has_next = cp_records_next(&ring->records, clock->last.ticks, &ring->next);
 	if (!ring->has_next)
 		return false;
-	ring->next_ns = ns_of(clock, ring->next.time);
+	ring->next_ns = engine_clock_ns(clock, ring->next.time);
 	if (ring->next_ns <= ring->last_ns) /* the clock was set meanwhile */
 		ring->next_ns = ring->last_ns + 1;
 	return true;
 }
 
-/* Room for what was told; the next one is read again. */
+/* The next one will be read again. */
+static void put_back(struct engine_ring *ring)
+{
+	if (ring->has_next)
+		ring->records = ring->before;
+	ring->has_next = false;
+}
+
+/* Room for what was told. */
 static void release(struct engine_ring *ring)
 {
 	if (!ring->records.ring)
 		return;
-	if (ring->has_next)
-		ring->records = ring->before;
-	ring->has_next = false;
+	put_back(ring);
 	cp_records_release(&ring->records);
 }
 
@@ -232,38 +231,26 @@ static void tell_next(cprof_session *s, struct engine_ring *ring)
 	pass(ring);
 }
 
-/* How far records are taken. */
-struct reach {
-	uint64_t until_ns;
-	uint64_t position; /* in the ring */
-	size_t most;
-};
-
-static bool is_within(const struct engine_ring *ring, const struct reach *reach)
+static bool is_within(const struct engine_ring *ring, const struct engine_reach *reach)
 {
 	return ring->next_ns <= reach->until_ns && ring->records.position <= reach->position;
 }
 
 /* The ring's next records, as long as they go into blocks. How many they were. */
-static size_t take_blocks(cprof_session *s, struct engine_ring *ring, const struct reach *reach)
+static size_t take_blocks(cprof_session *s, struct engine_ring *ring,
+			  const struct engine_reach *reach)
 {
 	struct engine_blocks b;
-	size_t taken = 0;
 
-	if (!look(&s->calls->clock, ring) || !engine_blocks_begin(s, ring, &b))
+	if (!ring->records.ring || !engine_blocks_begin(s, ring, &b))
 		return 0;
-	while (taken < reach->most && look(&s->calls->clock, ring) && is_within(ring, reach) &&
-	       engine_blocks_take(&b, &ring->next, ring->next_ns)) {
-		ring->last = (struct engine_again){ ring->next.sp, ring->next.site };
-		pass(ring);
-		taken++;
-	}
-	return taken;
+	put_back(ring);
+	return engine_blocks_take(&b, reach);
 }
 
-static size_t take_all_blocks(cprof_session *s, const struct reach *reach)
+static size_t take_all_blocks(cprof_session *s, const struct engine_reach *reach)
 {
-	struct reach left = *reach;
+	struct engine_reach left = *reach;
 	struct engine_rings **rings;
 	uint32_t i;
 
@@ -311,7 +298,7 @@ static void release_all(cprof_session *s)
 
 size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 {
-	struct reach reach = { until_ns, UINT64_MAX, most };
+	struct engine_reach reach = { until_ns, UINT64_MAX, most };
 	struct engine_ring *ring;
 	size_t told = 0;
 	uint64_t until;
@@ -346,7 +333,7 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 /* All that a thread recorded up to a position of its ring, whatever the time. */
 static void take_own(cprof_session *s, struct engine_ring *ring, uint64_t position)
 {
-	const struct reach reach = { UINT64_MAX, position, SIZE_MAX };
+	const struct engine_reach reach = { UINT64_MAX, position, SIZE_MAX };
 	bool blocks = engine_blocks_wanted(s);
 
 	if (!ring)

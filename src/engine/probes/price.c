@@ -142,12 +142,13 @@ static struct engine_price settle(struct trial *t)
 {
 	double plain = median(t->plain_ns, BATCHES), all = median(t->detoured_ns, BATCHES),
 	       ticks = median(t->ticks, BATCHES);
-	double within = median(t->within, BATCHES * CALLS);
+	double within = median(t->within, BATCHES * CALLS), half = (all - plain) / CALLS / 2;
 
-	if (all <= plain || ticks <= 0)
+	if (half <= 0 || ticks <= 0)
 		return (struct engine_price){ 0 };
 	return (struct engine_price){ .within_ps = (uint32_t)(1000 * within * all / ticks),
-				      .whole_ps = (uint32_t)(1000 * (all - plain) / CALLS) };
+				      .whole_ps = (uint32_t)(2000 * half),
+				      .half = { half, (CP_TAKEN_MOST - 1) * half } };
 }
 
 struct engine_price engine_price(void)

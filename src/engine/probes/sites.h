@@ -210,6 +210,14 @@ struct engine_clock {
 	uint64_t alive_ticks; /* for how long the program is told that somebody reads */
 };
 
+/* The time of a stamp counter's value near that of `last`. */
+static inline uint64_t engine_clock_ns(const struct engine_clock *clock, uint64_t ticks)
+{
+	double ns = (double)(int64_t)(ticks - clock->last.ticks) * clock->ns_per_tick;
+
+	return clock->last.ns + (uint64_t)(int64_t)ns;
+}
+
 struct engine_calls {
 	/* settings */
 	CP_VEC(struct engine_trace) traces;
