@@ -47,7 +47,8 @@ CPROF_API bool cprof_profiler_enable_vector_state(void);
 typedef struct cprof_sample {
 	uint64_t timestamp_ns; /* CLOCK_MONOTONIC */
 	uint64_t weight_ns; /* PROCESS: CPU time since the thread's last sample, so that the
-				  weights add up to what the program used; REAL: elapsed time */
+				  weights add up to what the program used; REAL: elapsed time;
+				  of an event (cprof_session_set_event()): how often that was */
 	uint32_t count; /* ticks */
 	uint32_t flags; /* CPROF_SAMPLE_* */
 } cprof_sample;
@@ -78,6 +79,9 @@ typedef struct cprof_overhead {
 			      threads that were stopped for their samples from then on */
 	uint64_t perf_throttled; /* times the kernel paused them for being too many */
 	uint64_t perf_left; /* times a thread began to be stopped for its samples */
+	/* Where samples are of an event (cprof_session_set_event()): how often that was, and how
+	 * much of it no sample stands for. */
+	uint64_t event_count, event_unsampled;
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

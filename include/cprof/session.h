@@ -74,6 +74,18 @@ typedef enum cprof_capture {
 } cprof_capture;
 CPROF_API cprof_status cprof_session_set_capture(cprof_session *session, cprof_capture capture,
 						 uint32_t frequency);
+/* Samples come with an event of the processor or of the kernel in the place of CPU time, one
+ * with each `period`th of a thread's (0: what suits the event), which is what it weighs. They
+ * need CPROF_CAPTURE_PERF, which this sets: nobody is stopped for them, and stacks deeper than what the kernel copies
+ * are cut. INVALID_ARGUMENT: there is no event of that name; PERMISSION where it can't be had,
+ * as counters of the processor in most virtual machines. */
+CPROF_API cprof_status cprof_session_set_event(cprof_session *session, const char *name,
+					       uint64_t period);
+/* "page-faults", "cycles", ...: the `n`th, from 0; NULL: no more. [static] */
+CPROF_API const char *cprof_event_name(size_t n);
+/* What samples are of, "" for time; and how many of it make one, then 0. [static] */
+CPROF_API const char *cprof_session_event(const cprof_session *session);
+CPROF_API uint64_t cprof_session_event_period(const cprof_session *session);
 /* Calls of which nothing is asked for but when they begin and end may be seen without a
  * stop, by detours: a few instructions of each function make room for a jump. Unless told,
  * all are seen by breakpoints. */

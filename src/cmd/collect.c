@@ -30,6 +30,21 @@ const struct cp_option cp_sampling_options[] = {
 	{ 0 }
 };
 
+/* In the order of cprof_event_name(). */
+static const char *const event_words[] = { "cycles",	       "instructions",	 "cache-references",
+					   "cache-misses",     "branches",	 "branch-misses",
+					   "page-faults",      "minor-faults",	 "major-faults",
+					   "context-switches", "cpu-migrations", NULL };
+
+static const struct cp_option sampled_event_options[] = {
+	{ "event", 0, CP_OPTION_TEXT, AT(event), .value = "NAME[:N]", .choices = event_words,
+	  .help = "samples come with each Nth event of a thread's in the place of CPU time, and "
+		  "that is what they weigh: page-faults, context-switches, cpu-migrations; cycles, "
+		  "instructions, cache-misses, branch-misses and the like where the processor's "
+		  "counters may be used. By the kernel's interrupt, without a stop" },
+	{ 0 }
+};
+
 /* Values of --wait besides a time. */
 static const char *const waits[] = { "all", "none", NULL };
 
@@ -295,6 +310,11 @@ const struct cp_option cp_source_diff_options[] = {
 		"Recording", recording, 0 \
 	}
 
+#define SAMPLED_EVENT \
+	{ \
+		"Samples of an event", sampled_event_options, 0 \
+	}
+
 /* Of what is recorded: a live view shows all. */
 #define KEPT_CALLS \
 	{ \
@@ -308,6 +328,7 @@ const struct cp_option cp_source_diff_options[] = {
 	}
 
 const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options),
+						     SAMPLED_EVENT,
 						     KEPT_CALLS,
 						     TOGGLED,
 						     { "Recordings one after the other",
@@ -315,6 +336,7 @@ const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording
 						     { 0 } };
 
 const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_options),
+						 SAMPLED_EVENT,
 						 KEPT_CALLS,
 						 TOGGLED,
 						 { "Children that outlive CMD", cp_waiting_options,

@@ -69,6 +69,7 @@ struct cp_collect_options {
 	uint64_t hz; /* 0: not given */
 	unsigned clock; /* enum cp_collect_clock */
 	unsigned capture; /* cprof_capture */
+	const char *event; /* "NAME[:N]": what samples are of; NULL: time */
 	bool follow;
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t wait_ns; /* for processes that CMD leaves; UINT64_MAX: to their end */

@@ -215,15 +215,55 @@ static bool samples_unasked(const struct cp_collect_options *o, bool named)
 	       !others(&o->calls) && (!named || o->clock == CP_COLLECT_WALL);
 }
 
+/* "NAME[:N]"; false: N is no number, or there is no such event. */
+static bool parse_event(const char *text, char **name_ret, uint64_t *period_ret)
+{
+	const char *colon = strchrnul(text, ':'), *known;
+	size_t i;
+
+	*period_ret = 0;
+	*name_ret = strndup(text, (size_t)(colon - text));
+	if (*colon && (!cp_parse_u64(colon + 1, INT64_MAX, period_ret) || !*period_ret))
+		return false;
+	for (i = 0; *name_ret && (known = cprof_event_name(i)); i++)
+		if (!strcmp(known, *name_ret))
+			return true;
+	return false;
+}
+
+static int check_event(const struct cp_args *args, const struct cp_collect_options *o)
+{
+	struct cp_buf names CP_CLEANUP(cp_buf_free) = { 0 };
+	CP_FREE char *name = NULL;
+	uint64_t period;
+	size_t i;
+
+	if (!o->event)
+		return CP_EXIT_OK;
+	if (!parse_event(o->event, &name, &period)) {
+		for (i = 0; cprof_event_name(i); i++)
+			cp_buf_printf(&names, "%s%s", i ? ", " : "", cprof_event_name(i));
+		return cp_usage(args, "--event takes NAME or NAME:N, not '%s'; names: %s", o->event,
+				names.bytes ? names.bytes : "");
+	}
+	if (o->hz)
+		return cp_usage(args, "samples come with each Nth --event=NAME:N, not so often a "
+				      "second as --sample says");
+	if (o->clock == CP_COLLECT_WALL)
+		return cp_usage(args, "--event counts in the place of a clock, and there is one "
+				      "with --clock=wall");
+	return CP_EXIT_OK;
+}
+
 /* Settings of samples of CPU time without those. */
 static int check_capture(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	if (o->capture == CPROF_CAPTURE_PERF && o->clock == CP_COLLECT_WALL)
 		return cp_usage(args, "--capture=perf is about CPU time: threads that wait have no "
 				      "interrupt");
-	if (o->capture && !o->hz && !o->profiles.count && !samples_unasked(o, false))
+	if (o->capture && !o->hz && !o->event && !o->profiles.count && !samples_unasked(o, false))
 		return cp_usage(args, "--capture is about samples: say how many with --sample");
-	return CP_EXIT_OK;
+	return check_event(args, o);
 }
 
 /* "TIME[:N]" */
@@ -406,6 +446,8 @@ uint32_t cp_collecting_rate(const struct cp_collect_options *o)
 {
 	if (o->hz)
 		return (uint32_t)o->hz;
+	if (o->event)
+		return DEFAULT_HZ;
 	return samples_unasked(o, recorder_of(o) != NULL) ? DEFAULT_HZ : 0;
 }
 
@@ -553,7 +595,12 @@ bool cp_collecting_capture(cprof_session *s, const struct cp_collect_options *o)
 {
 	uint32_t hz = o->hz ? (uint32_t)o->hz : DEFAULT_HZ;
 
-	if (cprof_session_set_capture(s, (cprof_capture)o->capture, hz) == CPROF_OK)
+	CP_FREE char *name = NULL;
+	uint64_t period;
+
+	if (o->event ? parse_event(o->event, &name, &period) &&
+			       cprof_session_set_event(s, name, period) == CPROF_OK
+		     : cprof_session_set_capture(s, (cprof_capture)o->capture, hz) == CPROF_OK)
 		return true;
 	cp_collecting_complain(s);
 	return false;

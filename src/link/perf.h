@@ -5,9 +5,24 @@
  * then does it for all that is traced; without a pid, it tries it with the child itself, and
  * that is all; sampling begins with CP_REQUEST_SAMPLE of the same `hz` and CPU clock, and
  * any other one goes by stops.
+ *
+ * An event in the place of time: `address` is its number in cp_perf_events + 1, `size` after
+ * how many of it a sample comes, and `hz` means nothing. A rate that the kernel is to keep
+ * would have it guess what a sample stands for: 12,000 where there were 5,000. Nobody is
+ * stopped then, whatever is missing: a tick has nothing to do with it.
  */
 #ifndef CP_LINK_PERF_H
 #define CP_LINK_PERF_H
+
+#include <stdint.h>
+
+/* What can be counted, as perf_event_open() has it. The last one has no name. */
+extern const struct cp_perf_event {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	uint64_t period; /* unless told: few enough for the kernel's rings */
+} cp_perf_events[];
 
 /* Request: where the kernel's time may not be looked at, answer EACCES; else threads
  * that spend more than a little time there are sampled by stops. */

@@ -18,6 +18,8 @@ struct cp_link_stats {
 	_Atomic uint64_t perf_lost; /* found no room in the kernel's rings */
 	_Atomic uint64_t perf_cut; /* not told for the stack was deeper than what is copied */
 	_Atomic uint64_t perf_throttled; /* times the kernel paused them for being too many */
+	/* Where samples are of an event: how often it was, and how much of that no sample carries. */
+	_Atomic uint64_t event_count, event_unsampled;
 	_Atomic uint64_t perf_left; /* threads that had to be sampled by stops for a while */
 	_Atomic uint64_t stops, stopped_ns; /* from seeing a stop to letting go */
 	_Atomic uint64_t reads; /* threads read without a stop */

@@ -46,6 +46,12 @@ static void join(struct cp_record_info *to, const struct cp_record_info *from)
 	if (to->clock == CP_RECORD_CLOCK_NONE)
 		to->clock = from->clock;
 	to->hz = to->hz == from->hz ? to->hz : 0;
+	if (!*to->event)
+		to->event = from->event;
+	if (!to->event_period || !from->event_period)
+		to->event_period += from->event_period;
+	else if (to->event_period != from->event_period)
+		to->event_period = 0;
 	to->capture = one_string(to->capture, from->capture);
 	to->capture_reason = one_string(to->capture_reason, from->capture_reason);
 	if (start < to->start_ns)
@@ -87,6 +93,25 @@ static CP_ERROR same_sampling(const struct cp_record_part *a, const struct cp_re
 			     "merge those with the same --allocs=BYTES");
 }
 
+static const char *what_counts(const struct cp_record_info *info)
+{
+	return info->clock == CP_RECORD_CLOCK_CPU    ? "CPU time"
+	       : info->clock == CP_RECORD_CLOCK_WALL ? "elapsed time"
+						     : info->event;
+}
+
+/* Page faults and time have no sum, nor have CPU time and elapsed time. */
+static CP_ERROR same_clock(const struct cp_record_info *a, const struct cp_record_info *b)
+{
+	if (!a->clock || !b->clock || (a->clock == b->clock && !strcmp(a->event, b->event)))
+		return NULL;
+	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+					  "some of the recordings count %s, others %s",
+					  what_counts(a), what_counts(b)),
+			     "merge those with the same --clock or --event; cprof diff shows two "
+			     "beside each other");
+}
+
 CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_t count,
 				struct cp_record_arena *arena, struct cp_record_info *ret)
 {
@@ -100,13 +125,7 @@ CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_
 	for (i = 0; i < count; i++) {
 		const struct cp_record_info *from = parts[i]->info;
 
-		if (info.clock && from->clock && info.clock != from->clock)
-			return cp_error_hint(
-				cp_error_new(CP_ERR_USAGE, 0,
-					     "some of the recordings count CPU time, others "
-					     "elapsed time"),
-				"merge those made with --clock=cpu and those made with "
-				"--clock=wall apart");
+		CP_TRY(same_clock(&info, from));
 		CP_TRY(same_sampling(parts[0], parts[i]));
 		join(&info, from);
 		merged[i] = describe(parts[i], arena);
@@ -138,6 +157,8 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.samples_lost += t->samples_lost;
 		sum.cpu_ns += t->cpu_ns;
 		sum.unsampled_ns += t->unsampled_ns;
+		sum.event_count += t->event_count;
+		sum.event_unsampled += t->event_unsampled;
 		sum.stops += t->stops;
 		sum.stopped_ns += t->stopped_ns;
 		held += (double)t->hold_median_ns * (double)t->stops;

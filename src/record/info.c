@@ -25,6 +25,8 @@ enum {
 	INFO_RESOLUTION,
 	INFO_CAPTURE,
 	INFO_CAPTURE_REASON,
+	INFO_EVENT,
+	INFO_EVENT_PERIOD,
 };
 
 static void put_text(struct cp_buf *out, uint64_t tag, const char *text)
@@ -57,6 +59,10 @@ void cp_record_put_info(struct cp_buf *out, const struct cp_record_info *info, c
 	cp_record_put_number(out, INFO_RESOLUTION, info->resolution_ns);
 	put_text(out, INFO_CAPTURE, info->capture);
 	put_text(out, INFO_CAPTURE_REASON, info->capture_reason);
+	if (info->clock == CP_RECORD_CLOCK_EVENT) {
+		put_text(out, INFO_EVENT, info->event);
+		cp_record_put_number(out, INFO_EVENT_PERIOD, info->event_period);
+	}
 	for (it = info->merged; it && *it; it++)
 		cp_record_put_field(out, INFO_MERGED, *it, strlen(*it));
 }
@@ -73,6 +79,7 @@ struct cp_record_info cp_record_no_info(void)
 		.boot_id = "",
 		.capture = "",
 		.capture_reason = "",
+		.event = "",
 		.command = no_strings,
 	};
 }
@@ -129,9 +136,8 @@ static void get_number(struct cp_record_info *info, uint64_t tag, uint64_t value
 		info->pid = (int32_t)(uint32_t)value;
 		break;
 	case INFO_CLOCK:
-		info->clock = value == CP_RECORD_CLOCK_CPU    ? CP_RECORD_CLOCK_CPU
-			      : value == CP_RECORD_CLOCK_WALL ? CP_RECORD_CLOCK_WALL
-							      : CP_RECORD_CLOCK_NONE;
+		info->clock = value <= CP_RECORD_CLOCK_EVENT ? (enum cp_record_clock)value
+							     : CP_RECORD_CLOCK_NONE;
 		break;
 	case INFO_HZ:
 		info->hz = (uint32_t)value;
@@ -144,6 +150,9 @@ static void get_number(struct cp_record_info *info, uint64_t tag, uint64_t value
 		break;
 	case INFO_CPUS:
 		info->cpus = (uint32_t)value;
+		break;
+	case INFO_EVENT_PERIOD:
+		info->event_period = value;
 		break;
 	case INFO_RESOLUTION:
 		info->resolution_ns = (uint32_t)value;
@@ -170,6 +179,8 @@ static const char **text_field(struct cp_record_info *info, uint64_t tag)
 		return &info->capture;
 	case INFO_CAPTURE_REASON:
 		return &info->capture_reason;
+	case INFO_EVENT:
+		return &info->event;
 	default:
 		return NULL;
 	}

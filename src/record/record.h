@@ -30,7 +30,12 @@
 #define CP_RECORD_HAS_MAPS 256u
 #define CP_RECORD_HAS_CALL_SUMS 512u /* calls, of which no events are kept */
 
-enum cp_record_clock { CP_RECORD_CLOCK_NONE, CP_RECORD_CLOCK_CPU, CP_RECORD_CLOCK_WALL };
+enum cp_record_clock {
+	CP_RECORD_CLOCK_NONE,
+	CP_RECORD_CLOCK_CPU,
+	CP_RECORD_CLOCK_WALL,
+	CP_RECORD_CLOCK_EVENT, /* no time: how often `event` was */
+};
 
 struct cp_record_info {
 	uint32_t holds; /* CP_RECORD_HAS_* */
@@ -41,6 +46,8 @@ struct cp_record_info {
 	int32_t pid;
 	enum cp_record_clock clock;
 	uint32_t hz;
+	const char *event; /* "page-faults"; "" where samples are of time */
+	uint64_t event_period; /* so many of it made a sample */
 	/* How samples are taken ("ptrace", "perf", ...), and why not without stops, where that
 	 * was to be decided; "": unknown, or none are. */
 	const char *capture, *capture_reason;
@@ -118,7 +125,8 @@ struct cp_record_sample {
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t count; /* ticks it stands for */
-	uint64_t weight_ns; /* CPU time (clock cpu) or elapsed time (wall) it stands for */
+	uint64_t
+		weight_ns; /* of an event: how often it was; else CPU time (clock cpu) or elapsed time (wall) it stands for */
 	uint32_t flags; /* CP_RECORD_SAMPLE_* */
 };
 
@@ -170,6 +178,8 @@ struct cp_record_totals {
 	uint64_t perf_throttled; /* times the kernel paused them */
 	uint64_t calls_left_out; /* that were traced, and not to be kept */
 	uint64_t perf_left; /* times a thread began to be stopped for its samples */
+	uint64_t event_count; /* how often the event was that samples are of, */
+	uint64_t event_unsampled; /* and how much of that no sample carries */
 };
 
 /* ---- writer ---- */

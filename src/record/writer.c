@@ -47,6 +47,7 @@ struct cp_record_writer {
 	struct cp_interner texts; /* of annotations; the writer's thread reads them */
 	struct cp_record_totals totals;
 	uint64_t resolution_ns;
+	bool counts; /* weights are no times */
 	uint64_t lost, calls_lost, annotations_lost; /* given up because the queue was full */
 	uint64_t calls, annotations;
 	uint64_t summed; /* events of calls that are added up */
@@ -68,6 +69,7 @@ CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
 		return cp_error_nomem();
 	}
 	w->resolution_ns = info->resolution_ns;
+	w->counts = info->clock == CP_RECORD_CLOCK_EVENT;
 	err = cp_record_drain_start(&w->drain, fd, info, resolver);
 	if (err) {
 		free(w);
@@ -344,6 +346,10 @@ static void round_times(struct cp_record_writer *w, struct cp_record_sample *s)
 
 	if (w->resolution_ns <= 1)
 		return;
+	if (w->counts) {
+		s->ts_ns -= s->ts_ns % w->resolution_ns;
+		return;
+	}
 	if (!thread->sampled)
 		thread->rest_ns = (s->ts_ns - s->weight_ns) % w->resolution_ns;
 	thread->sampled = true;

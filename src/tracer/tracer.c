@@ -125,6 +125,7 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		break;
 	case CP_REQUEST_TOTALS:
 		sample_totals(tr);
+		perf_totals(tr);
 		break;
 	case CP_REQUEST_DISARM_GROUP:
 		batch_disarm_group(tr, rq);

@@ -317,7 +317,8 @@ void engine_send_sampling(cprof_session *s)
 	struct cp_answer answer;
 
 	s->capturing.wall = rq.hz ? rq.wall : s->capturing.wall;
-	if (s->capturing.hz && rq.hz && (rq.hz != s->capturing.hz || rq.wall)) {
+	if (s->capturing.hz && rq.hz && !s->capturing.event &&
+	    (rq.hz != s->capturing.hz || rq.wall)) {
 		s->capturing.hz = 0; /* the tracer sees that, too */
 		engine_warn(s, "the rate or the clock of samples was changed: threads are stopped "
 			       "for them since then");
@@ -336,6 +337,8 @@ bool cprof_profiler_set_sample_mode(cprof_profiler_handle handle, cprof_sample_m
 		return false;
 	if (mode != CPROF_SAMPLE_MODE_NONE && mode != CPROF_SAMPLE_MODE_PROCESS &&
 	    mode != CPROF_SAMPLE_MODE_REAL)
+		return false;
+	if (s->capturing.event && mode == CPROF_SAMPLE_MODE_REAL)
 		return false;
 	s->mode = mode;
 	s->hz = frequency;
@@ -419,5 +422,7 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.perf_cut = t->perf_cut,
 		.perf_throttled = t->perf_throttled,
 		.perf_left = t->perf_left,
+		.event_count = t->event_count,
+		.event_unsampled = t->event_unsampled,
 	};
 }

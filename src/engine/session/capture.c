@@ -6,6 +6,7 @@
 #include "engine/session/capture.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,22 @@ static long setting(const char *name)
 	return f && fscanf(f, "%ld", &value) == 1 ? value : -1;
 }
 
-static void refused_open(struct refusal *r, int errnum, bool kernel)
+/* The kernel does not have it. */
+static void refused_event(struct refusal *r, int errnum, const struct cp_perf_event *event)
+{
+	if (event && event->type == PERF_TYPE_HARDWARE) {
+		why(r, "there is no counter of %s here, as in most virtual machines (%s)",
+		    event->name, strerror(errnum));
+		snprintf(r->hint, sizeof(r->hint),
+			 "the kernel itself counts page-faults, context-switches and "
+			 "cpu-migrations");
+	} else {
+		why(r, "this kernel has no such events (perf_event_open(): %s)", strerror(errnum));
+	}
+}
+
+static void refused_open(struct refusal *r, int errnum, bool kernel,
+			 const struct cp_perf_event *event)
 {
 	switch (errnum) {
 	case EACCES:
@@ -65,14 +81,15 @@ static void refused_open(struct refusal *r, int errnum, bool kernel)
 	case ENODEV:
 	case EOPNOTSUPP:
 	case EINVAL:
-		why(r, "this kernel has no such events (perf_event_open(): %s)", strerror(errnum));
+		refused_event(r, errnum, event);
 		break;
 	default:
 		why(r, "perf_event_open() failed: %s", strerror(errnum));
 	}
 }
 
-static void refused(struct refusal *r, const struct cp_answer *answer, bool kernel)
+static void refused(struct refusal *r, const struct cp_answer *answer, bool kernel,
+		    const struct cp_perf_event *event)
 {
 	if (answer->threads == CP_PERF_KILLED) {
 		why(r, "a filter of system calls kills whoever calls perf_event_open()");
@@ -81,7 +98,7 @@ static void refused(struct refusal *r, const struct cp_answer *answer, bool kern
 		    strerror(answer->errnum), setting("perf_event_mlock_kb"));
 		snprintf(r->hint, sizeof(r->hint), "raise the limit: ulimit -l");
 	} else {
-		refused_open(r, answer->errnum, kernel);
+		refused_open(r, answer->errnum, kernel, event);
 	}
 }
 
@@ -90,6 +107,8 @@ static bool is_unfit(const cprof_session *s, uint32_t hz, struct refusal *r)
 {
 	long most = setting("perf_event_max_sample_rate");
 
+	if (s->capturing.event)
+		return false;
 	if (s->mode == CPROF_SAMPLE_MODE_REAL)
 		why(r, "elapsed time was asked for, and the kernel's interrupt comes only to "
 		       "threads that run");
@@ -105,6 +124,8 @@ static bool is_unfit(const cprof_session *s, uint32_t hz, struct refusal *r)
 
 static uint32_t rate(const cprof_session *s)
 {
+	if (s->capturing.event)
+		return 1; /* any: an event has none */
 	return s->sampling && s->mode != CPROF_SAMPLE_MODE_NONE ? s->hz : s->capturing.hz_asked;
 }
 
@@ -116,6 +137,9 @@ static struct cp_error *ask(cprof_session *s, pid_t pid, struct refusal *r, bool
 		.pid = pid,
 		.hz = rate(s),
 		.flags = s->capturing.asked == CPROF_CAPTURE_AUTO ? CP_PERF_KERNEL : 0,
+		.address = s->capturing.event ? (uint64_t)(s->capturing.event - cp_perf_events) + 1
+					      : 0,
+		.size = s->capturing.every,
 	};
 	struct cp_answer answer;
 
@@ -123,36 +147,88 @@ static struct cp_error *ask(cprof_session *s, pid_t pid, struct refusal *r, bool
 		return NULL;
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	if (answer.errnum)
-		refused(r, &answer, rq.flags & CP_PERF_KERNEL);
+		refused(r, &answer, rq.flags & CP_PERF_KERNEL, s->capturing.event);
 	else
 		*user_only_ret = answer.address & CP_PERF_USER_ONLY;
 	return NULL;
 }
 
-static struct cp_error *error_of(const struct refusal *r)
+static struct cp_error *error_of(const cprof_session *s, const struct refusal *r)
 {
+	const struct cp_perf_event *event = s->capturing.event;
+
+	if (event)
+		return cp_error_hint(cp_error_new(CP_ERR_PERMISSION, 0, "no samples of %s: %s",
+						  event->name, r->why),
+				     "%s", r->hint);
 	return cp_error_hint(cp_error_new(CP_ERR_PERMISSION, 0, "no samples without stops: %s",
 					  r->why),
 			     "%s%s--capture=auto takes what can be had", r->hint,
 			     r->hint[0] ? "; " : "");
 }
 
-cprof_status cprof_session_set_capture(cprof_session *s, cprof_capture capture, uint32_t frequency)
+static cprof_status try_now(cprof_session *s)
 {
 	struct refusal r = { 0 };
 	struct cp_error *err;
 	bool user_only;
 
+	if (s->capturing.asked != CPROF_CAPTURE_PERF)
+		return CPROF_OK;
+	err = ask(s, 0, &r, &user_only);
+	return engine_fail(s, err || !r.why[0] ? err : error_of(s, &r));
+}
+
+cprof_status cprof_session_set_capture(cprof_session *s, cprof_capture capture, uint32_t frequency)
+{
 	if (!s || (unsigned)capture > CPROF_CAPTURE_PERF || !frequency ||
-	    frequency > CPROF_SAMPLE_MAX_FREQUENCY)
+	    frequency > CPROF_SAMPLE_MAX_FREQUENCY ||
+	    (s->capturing.event && capture != CPROF_CAPTURE_PERF))
 		return CPROF_E_INVALID_ARGUMENT;
 	s->capturing.asked = capture;
 	s->capturing.hz_asked = frequency;
-	if (capture != CPROF_CAPTURE_PERF)
-		return CPROF_OK;
-	err = ask(s, 0, &r, &user_only);
-	return engine_fail(s, err || !r.why[0] ? err : error_of(&r));
+	return try_now(s);
 }
+
+/* ---- events in the place of time ---- */
+
+const char *cprof_event_name(size_t n)
+{
+	size_t i;
+
+	for (i = 0; cp_perf_events[i].name; i++)
+		if (i == n)
+			return cp_perf_events[i].name;
+	return NULL;
+}
+
+cprof_status cprof_session_set_event(cprof_session *s, const char *name, uint64_t period)
+{
+	const struct cp_perf_event *event = cp_perf_events;
+
+	if (!s || !name)
+		return CPROF_E_INVALID_ARGUMENT;
+	while (event->name && strcmp(event->name, name) != 0)
+		event++;
+	if (!event->name || period > INT64_MAX)
+		return CPROF_E_INVALID_ARGUMENT;
+	s->capturing.event = event;
+	s->capturing.every = period ? period : event->period;
+	s->capturing.asked = CPROF_CAPTURE_PERF;
+	return try_now(s);
+}
+
+const char *cprof_session_event(const cprof_session *s)
+{
+	return s && s->capturing.event ? s->capturing.event->name : "";
+}
+
+uint64_t cprof_session_event_period(const cprof_session *s)
+{
+	return s ? s->capturing.every : 0;
+}
+
+/* ---- which way is taken ---- */
 
 /* From now on, or from the beginning. */
 static void take_stops(cprof_session *s, const char *reason)
@@ -174,7 +250,7 @@ struct cp_error *engine_choose_capture(cprof_session *s, pid_t pid)
 		return NULL;
 	CP_TRY(ask(s, pid, &r, &user_only));
 	if (r.why[0] && s->capturing.asked == CPROF_CAPTURE_PERF)
-		return error_of(&r);
+		return error_of(s, &r);
 	if (r.why[0]) {
 		take_stops(s, r.why);
 		return NULL;
@@ -188,7 +264,8 @@ void engine_settle_capture(cprof_session *s)
 {
 	struct refusal r = { 0 };
 
-	if (!s->capturing.hz || !s->sampling || s->mode == CPROF_SAMPLE_MODE_NONE)
+	if (s->capturing.event || !s->capturing.hz || !s->sampling ||
+	    s->mode == CPROF_SAMPLE_MODE_NONE)
 		return;
 	if (is_unfit(s, s->hz, &r))
 		take_stops(s, r.why);

@@ -217,7 +217,7 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 	if (e->e.flags & CP_SAMPLE_SNAPSHOT && !e->count)
 		return; /* the callback that asked for it has it (frames/target.c) */
 	if (s->mode == CPROF_SAMPLE_MODE_NONE) { /* it was taken before sampling ended */
-		s->capturing.late_ns += s->capturing.wall ? 0 : e->weight_ns;
+		s->capturing.late_ns += s->capturing.wall || s->capturing.event ? 0 : e->weight_ns;
 		return;
 	}
 	s->current.sample = e;

@@ -64,6 +64,8 @@ struct engine_capturing {
 	bool wall; /* samples are of elapsed time, as last told to the tracer */
 	uint64_t late_ns; /* CPU time of samples that came when none were wanted any more */
 	cprof_capture asked;
+	const struct cp_perf_event *event; /* that samples are of; NULL: time */
+	uint64_t every; /* of it */
 	uint32_t hz_asked;
 	const char *way; /* static; NULL: none are */
 	char *reason; /* owned: why not without stops; NULL */

@@ -79,6 +79,8 @@ CP_ERROR cp_recorder_open_writer(cprof_profiler *log, uint64_t start_ns)
 		.pid = cprof_session_target(s),
 		.capture = cprof_session_capture(s),
 		.capture_reason = cprof_session_capture_reason(s),
+		.event = cprof_session_event(s),
+		.event_period = cprof_session_event_period(s),
 		.start_ns = start_ns,
 		.start_real_ns = cp_clock_ns(CLOCK_REALTIME) - (cp_now() - start_ns),
 		.resolution_ns = 1000,
@@ -142,6 +144,8 @@ struct cp_record_totals cp_recorder_totals(const cprof_profiler *log)
 	t.perf_cut = o.perf_cut;
 	t.perf_throttled = o.perf_throttled;
 	t.perf_left = o.perf_left;
+	t.event_count = o.event_count;
+	t.event_unsampled = o.event_unsampled;
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].family->totals)
 			log->parts[i].family->totals(log, &t);
@@ -155,6 +159,8 @@ static const size_t sums[] = {
 	SUM_(samples_lost),
 	SUM_(cpu_ns),
 	SUM_(unsampled_ns),
+	SUM_(event_count),
+	SUM_(event_unsampled),
 	SUM_(stops),
 	SUM_(stopped_ns),
 	SUM_(restarted),

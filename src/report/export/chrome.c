@@ -17,7 +17,7 @@
  *
  * A slice's length is time on the clock; what samples carry of it is in its
  * arguments: "weight_ns", "samples". Those of the outermost slices add up to
- * the total.
+ * the total. Samples of an event ("weight_count") stand for a moment.
  */
 #include "report/export/chrome.h"
 
@@ -36,7 +36,10 @@
 #include "report/profile/heap.h"
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
+#include "report/profile/unit.h"
 #include "report/profile/values.h"
+
+#define MOMENT_NS 1000 /* that can be seen in a viewer */
 
 #define SAMPLES_TID (1 << 30) /* added to that of a thread whose calls are there, too */
 
@@ -68,7 +71,7 @@ static void close_slice(struct cp_chrome *c)
 	cp_chrome_microseconds(c, "dur", c->end_ns - s->from_ns);
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "depth", c->open.count);
-	cp_json_u64(&c->j, "weight_ns", s->cost.weight);
+	cp_json_cost(&c->j, c->p, "weight", &s->cost);
 	cp_json_u64(&c->j, "samples", s->cost.ticks);
 	if (frame->flags & CP_FRAME_INLINED)
 		cp_json_bool(&c->j, "inlined", true);
@@ -101,7 +104,8 @@ static CP_ERROR add_sample(struct cp_chrome *c, const struct cp_record_sample *s
 {
 	struct cp_cost cost = { .weight = s->weight_ns, .ticks = s->count };
 	uint64_t at = cp_profile_ns(c->p, s->ts_ns);
-	uint64_t from = at > s->weight_ns ? at - s->weight_ns : 0;
+	uint64_t lasts = strcmp(c->p->unit->symbol, "ns") != 0 ? MOMENT_NS : s->weight_ns;
+	uint64_t from = at > lasts ? at - lasts : 0;
 	const uint32_t *frames;
 	size_t count, i;
 

@@ -372,12 +372,14 @@ static void write_thread(struct firefox *x, uint32_t number, const struct thread
 static bool take_samples(struct firefox *x, struct thread *t, const uint32_t *order, size_t count)
 {
 	const struct cp_record_sample *samples = cp_record_samples(x->p->record);
+	bool time = !strcmp(x->p->unit->measure, "nanoseconds");
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		const struct cp_record_sample *s = &samples[order[i]];
 
-		if (!add_sample(x, t, s->stack, ms_of(s->ts_ns), ms_of(s->weight_ns)))
+		if (!add_sample(x, t, s->stack, ms_of(s->ts_ns),
+				time ? ms_of(s->weight_ns) : (double)s->weight_ns))
 			return false;
 	}
 	return true;

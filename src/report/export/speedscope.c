@@ -91,7 +91,7 @@ static void write_thread(struct speedscope *s, size_t from, size_t end)
 	cp_json_begin(&s->j, NULL, '{');
 	cp_json_str(&s->j, "type", "sampled");
 	cp_json_str(&s->j, "name", name.bytes);
-	cp_json_str(&s->j, "unit", "nanoseconds");
+	cp_json_str(&s->j, "unit", measure(s->p->unit));
 	cp_json_u64(&s->j, "startValue", 0);
 	cp_json_u64(&s->j, "endValue", total);
 	cp_json_begin(&s->j, "samples", '[');

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "report/look/brief.h"
 #include "report/look/table.h"
+#include "report/profile/unit.h"
 
 static const char *const series_names[] = {
 	[CP_SERIES_RUNNING] = "running",     [CP_SERIES_WAITING] = "waiting",
@@ -175,7 +176,11 @@ static const char *usual_weight(const struct cp_profile *p)
 
 static const char *clock_name(const struct cp_record *r)
 {
-	return cp_record_info(r)->clock == CP_RECORD_CLOCK_WALL ? "wall" : "cpu";
+	const struct cp_record_info *info = cp_record_info(r);
+
+	return info->clock == CP_RECORD_CLOCK_EVENT  ? "event"
+	       : info->clock == CP_RECORD_CLOCK_WALL ? "wall"
+						     : "cpu";
 }
 
 CP_ERROR cp_timeline_json(const struct cp_timeline *t, const struct cp_flame *f,
@@ -189,6 +194,8 @@ CP_ERROR cp_timeline_json(const struct cp_timeline *t, const struct cp_flame *f,
 	cp_json_u64(&w.j, "bucket", t->bucket_ns);
 	cp_json_u64(&w.j, "buckets", t->buckets);
 	cp_json_str(&w.j, "clock", clock_name(t->p->record));
+	if (cp_record_info(t->p->record)->clock == CP_RECORD_CLOCK_EVENT)
+		cp_json_str(&w.j, "event", cp_sample_unit(cp_record_info(t->p->record))->of);
 	cp_json_str(&w.j, "usual", usual_weight(t->p));
 	cp_json_bool(&w.j, "live_unknown", t->live_unknown);
 	write_threads(&w);

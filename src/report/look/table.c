@@ -89,9 +89,16 @@ void cp_add_percent(struct cp_buf *out, uint64_t part, uint64_t whole)
 
 /* ---- cells ---- */
 
+static const char *title_of(const struct cp_table *t, size_t column)
+{
+	const char *title = t->columns[column].title;
+
+	return strcmp(title, "$") != 0 ? title : t->amounts;
+}
+
 void cp_table_init(struct cp_table *t, const struct cp_column *columns, size_t count)
 {
-	*t = (struct cp_table){ .columns = columns, .count = count };
+	*t = (struct cp_table){ .columns = columns, .count = count, .amounts = "time" };
 }
 
 void cp_table_deinit(struct cp_table *t)
@@ -211,7 +218,7 @@ static void measure(const struct cp_table *t, unsigned *widths)
 	size_t i, w;
 
 	for (i = 0; i < t->count; i++)
-		widths[i] = (unsigned)cp_text_columns(t->columns[i].title);
+		widths[i] = (unsigned)cp_text_columns(title_of(t, i));
 	for (i = 0; i < t->cells.count; i++) {
 		w = cp_text_columns(cell_text(t, &t->cells.items[i]));
 		if (w > widths[i % t->count])
@@ -332,7 +339,7 @@ void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_bu
 	if (look->columns)
 		fit(t, look->columns, widths);
 	for (i = 0; i < t->count; i++)
-		print_cell(t, i, t->columns[i].title, CP_PAINT_DIM, &layout, out);
+		print_cell(t, i, title_of(t, i), CP_PAINT_DIM, &layout, out);
 	cp_buf_u8(out, '\n');
 	print_rows(t, &layout, out);
 }

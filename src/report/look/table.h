@@ -21,7 +21,7 @@
 #include "transcript/look.h"
 
 struct cp_column {
-	const char *title;
+	const char *title; /* "$": the table's `amounts` */
 	bool right; /* aligned */
 	unsigned give; /* shrinks to this many columns where space is short; 0: never */
 	bool spare; /* left out where the last column would get too little */
@@ -36,6 +36,7 @@ struct cp_cell {
 struct cp_table {
 	const struct cp_column *columns; /* borrowed */
 	size_t count;
+	const char *amounts; /* what a column of amounts is called; "time" unless told */
 	struct cp_buf text;
 	CP_VEC(struct cp_cell) cells;
 	bool calm; /* shares are not painted by how much they are */

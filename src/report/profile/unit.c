@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/profile/unit.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "record/nettime.h"
@@ -29,6 +32,38 @@ static const struct cp_unit units[] = {
 };
 /* clang-format on */
 
+/* Samples of an event in the place of time, by its name. */
+#define OF(event, words) \
+	{ \
+		words, "of the " words, words, "sample", "samples", "count", "count", event, \
+			cp_add_count \
+	}
+static const struct cp_unit events[] = {
+	OF("cycles", "cycles"),
+	OF("instructions", "instructions"),
+	OF("cache-references", "cache references"),
+	OF("cache-misses", "cache misses"),
+	OF("branches", "branches"),
+	OF("branch-misses", "branch misses"),
+	OF("page-faults", "page faults"),
+	OF("minor-faults", "minor faults"),
+	OF("major-faults", "major faults"),
+	OF("context-switches", "context switches"),
+	OF("cpu-migrations", "CPU migrations"),
+	OF("events", "events"), /* of a later version */
+};
+
+const struct cp_unit *cp_sample_unit(const struct cp_record_info *info)
+{
+	size_t i = 0;
+
+	if (info->clock != CP_RECORD_CLOCK_EVENT)
+		return &units[info->clock == CP_RECORD_CLOCK_WALL ? WALL : CPU];
+	while (i + 1 < CP_ARRAY_SIZE(events) && strcmp(events[i].kind, info->event) != 0)
+		i++;
+	return &events[i];
+}
+
 void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out)
 {
 	struct cp_net_time shown = cp_cost_shown(p, cost);
@@ -52,7 +87,16 @@ const struct cp_unit *cp_profile_unit(const struct cp_profile *p)
 	case CP_OF_AUTO:
 		break;
 	}
-	return &units[(p->by_calls ? CALLS : CPU) + elapsed];
+	return p->by_calls ? &units[CALLS + elapsed] : cp_sample_unit(cp_record_info(p->record));
+}
+
+void cp_json_cost(struct cp_json *j, const struct cp_profile *p, const char *what,
+		  const struct cp_cost *cost)
+{
+	char key[48];
+
+	snprintf(key, sizeof(key), "%s%s%s", what ? what : "", what ? "_" : "", p->unit->symbol);
+	cp_json_u64(j, key, cp_cost_shown(p, cost).ns);
 }
 
 void cp_cost_cell(struct cp_table *t, const struct cp_profile *p, const struct cp_cost *cost)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "record/nettime.h"
 #include "report/look/table.h"
 #include "report/profile/profile.h"
@@ -24,6 +25,8 @@ struct cp_unit {
 	void (*add)(struct cp_buf *out, uint64_t weight); /* in words */
 };
 
+/* That of samples of a recording, whatever its profile is of. */
+const struct cp_unit *cp_sample_unit(const struct cp_record_info *info);
 /* The unit of a profile's weights. */
 const struct cp_unit *cp_profile_unit(const struct cp_profile *p);
 /* A cost as it is shown: of calls, the sum may be a bound. */
@@ -34,6 +37,10 @@ static inline struct cp_net_time cp_cost_shown(const struct cp_profile *p,
 }
 /* Appends it in words. */
 void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out);
+/* The same as a member "WHAT_ns", or "WHAT_count" where samples are of an event; `what` NULL:
+ * "ns", "count". */
+void cp_json_cost(struct cp_json *j, const struct cp_profile *p, const char *what,
+		  const struct cp_cost *cost);
 /* The next cell: what was spent. */
 void cp_cost_cell(struct cp_table *t, const struct cp_profile *p, const struct cp_cost *cost);
 

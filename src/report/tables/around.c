@@ -27,7 +27,7 @@
 /* ---- callers and callees ---- */
 
 static const struct cp_column edge_columns[] = {
-	{ "share", true, 0, false },   { "", false, 0, true },		{ "time", true, 0, false },
+	{ "share", true, 0, false },   { "", false, 0, true },		{ "$", true, 0, false },
 	{ "image", false, 12, false }, { "function", false, 0, false },
 };
 
@@ -52,6 +52,7 @@ static void edges(const struct cp_profile *p, const struct cp_edges *list, uint6
 	size_t i;
 
 	cp_table_init(&t, edge_columns, 5);
+	t.amounts = p->unit->heading;
 	for (i = 0; i < list->count && (!o->limit || i < o->limit); i++)
 		edge_row(&t, p, &list->items[i], list->items[0].cost.weight, whole, none);
 	cp_table_print(&t, look, out);
@@ -80,11 +81,11 @@ static void the_function(const struct cp_profile *p, const struct cp_butterfly *
 	cp_buf_str(out, "\n  total ");
 	cp_add_percent(out, f->total.weight, p->total.weight);
 	cp_buf_str(out, ", ");
-	cp_add_time(out, f->total.weight);
+	cp_cost_add_words(p, &f->total, out);
 	cp_buf_str(out, " · self ");
 	cp_add_percent(out, f->self.weight, p->total.weight);
 	cp_buf_str(out, ", ");
-	cp_add_time(out, f->self.weight);
+	cp_cost_add_words(p, &f->self, out);
 	cp_buf_u8(out, '\n');
 	if (b->deepest > 1) {
 		cp_buf_clear(&name);
@@ -150,7 +151,7 @@ CP_ERROR cp_report_neighbours(const struct cp_profile *p, const struct cp_report
 /* ---- source lines ---- */
 
 static const struct cp_column line_columns[] = {
-	{ "self", true, 0, false },  { "", false, 0, true },	    { "time", true, 0, false },
+	{ "self", true, 0, false },  { "", false, 0, true },	    { "$", true, 0, false },
 	{ "total", true, 0, false }, { "place", false, 20, false }, { "source", false, 0, false },
 };
 
@@ -182,6 +183,7 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_opti
 		CP_TRY(cp_profile_find(p, o->function, &function));
 	CP_TRY(cp_lines_build(p, function, &lines));
 	cp_table_init(&t, line_columns, 6);
+	t.amounts = p->unit->heading;
 	for (i = 0; i < lines.items.count && (!o->limit || i < o->limit); i++) {
 		const struct cp_line *line = &lines.items.items[i];
 

@@ -16,7 +16,8 @@ CP_ERROR cp_report_functions_csv(const struct cp_profile *p, const struct cp_rep
 	size_t count, i;
 
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
-	cp_buf_str(out, "function,image,self_ns,self_samples,total_ns,total_samples,file,line\n");
+	cp_buf_printf(out, "function,image,self_%s,self_samples,total_%s,total_samples,file,line\n",
+		      p->unit->symbol, p->unit->symbol);
 	for (i = 0; i < count && (!o->limit || i < o->limit); i++) {
 		const struct cp_function *f = &p->functions.items[order[i]];
 
@@ -65,8 +66,8 @@ CP_ERROR cp_report_tree_csv(const struct cp_profile *p, const struct cp_report_o
 
 	CP_TRY(cp_profile_need_stacks(p));
 	CP_TRY(cp_tree_build_folded(p, o->roots, &tree));
-	cp_buf_printf(out, "depth,function,image,%s,total_ns,self_ns,deepest,upper_bounds\n",
-		      p->by_calls ? "calls" : "samples");
+	cp_buf_printf(out, "depth,function,image,%s,total_%s,self_%s,deepest,upper_bounds\n",
+		      p->by_calls ? "calls" : "samples", p->unit->symbol, p->unit->symbol);
 	for (node = cp_tree_next(&tree, 0, &depth); node != CP_NO_NODE;
 	     node = cp_tree_next(&tree, node, &depth))
 		tree_row(&tree, node, depth, out);

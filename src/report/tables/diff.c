@@ -212,7 +212,7 @@ static void change_cell(struct cp_table *t, const struct cp_diff *d, double by, 
 		cp_buf_printf(&text, "%+.2f", by);
 	} else {
 		cp_buf_str(&text, by < 0 ? "-" : "+");
-		cp_add_time(&text, (uint64_t)(fabs(by) + 0.5));
+		d->new->unit->add(&text, (uint64_t)(fabs(by) + 0.5));
 	}
 	cp_table_cell(t, paint, "%s%s", matters ? "" : "~", text.bytes ? text.bytes : "");
 }
@@ -227,7 +227,7 @@ static void amount_cell(struct cp_table *t, const struct cp_diff *d, const struc
 	else if (d->options.by == CP_DIFF_BY_SHARE)
 		cp_add_percent(&text, ns, p->total.weight);
 	else
-		cp_add_time(&text, (uint64_t)amount(d, p, ns));
+		p->unit->add(&text, (uint64_t)amount(d, p, ns));
 	cp_table_cell(t, there ? CP_PAINT_PLAIN : CP_PAINT_DIM, "%s", text.bytes ? text.bytes : "");
 }
 
@@ -278,8 +278,9 @@ static void totals(const struct cp_diff *d, const struct cp_look *look, struct c
 		cp_buf_u8(out, '\n');
 		cp_report_missing(sides[i], look, out);
 	}
-	if (cp_record_info(d->old->record)->clock != cp_record_info(d->new->record)->clock)
-		cp_buf_str(out, "  ! one counts CPU time, the other elapsed time\n");
+	if (d->old->unit != d->new->unit)
+		cp_buf_printf(out, "  ! one is %s, the other %s\n", d->old->unit->of,
+			      d->new->unit->of);
 }
 
 static const struct cp_column columns[] = {
@@ -366,7 +367,7 @@ static void add_profile(const struct cp_profile *p, const char *key, struct cp_j
 {
 	cp_json_begin(j, key, '{');
 	cp_json_u64(j, "samples", p->by_calls ? 0 : p->total.ticks);
-	cp_json_u64(j, "total_ns", cp_cost_shown(p, &p->total).ns);
+	cp_json_cost(j, p, "total", &p->total);
 	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
 	cp_json_end(j, '}');
 }
@@ -378,10 +379,10 @@ static void add_row(const struct cp_diff *d, const struct cp_diff_row *row, stru
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "function", row->name);
 	cp_json_str(j, "image", row->image);
-	cp_json_u64(j, "old_self_ns", cp_cost_shown(d->old, &row->old_self).ns);
-	cp_json_u64(j, "new_self_ns", cp_cost_shown(d->new, &row->new_self).ns);
-	cp_json_u64(j, "old_total_ns", cp_cost_shown(d->old, &row->old_total).ns);
-	cp_json_u64(j, "new_total_ns", cp_cost_shown(d->new, &row->new_total).ns);
+	cp_json_cost(j, d->old, "old_self", &row->old_self);
+	cp_json_cost(j, d->new, "new_self", &row->new_self);
+	cp_json_cost(j, d->old, "old_total", &row->old_total);
+	cp_json_cost(j, d->new, "new_total", &row->new_total);
 	cp_json_f64(j, "self_points",
 		    100 * (cp_share(row->new_self.weight, new_total) -
 			   cp_share(row->old_self.weight, old_total)));

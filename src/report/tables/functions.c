@@ -7,10 +7,11 @@
 #include "report/profile/options.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
+#include "report/profile/unit.h"
 #include "report/tables/traces.h"
 
 static const struct cp_column function_columns[] = {
-	{ "self", true, 0, false },  { "", false, 0, true },	    { "time", true, 0, false },
+	{ "self", true, 0, false },  { "", false, 0, true },	    { "$", true, 0, false },
 	{ "total", true, 0, false }, { "image", false, 12, false }, { "function", false, 0, false },
 };
 
@@ -26,7 +27,7 @@ static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_
 	if (f->self.weight) {
 		cp_table_percent(t, f->self.weight, p->total.weight);
 		cp_table_bar(t, f->self.weight, most, p->total.weight);
-		cp_table_time(t, CP_PAINT_PLAIN, f->self.weight);
+		cp_cost_cell(t, p, &f->self);
 	} else {
 		for (i = 0; i < SELF_COLUMNS; i++)
 			cp_table_name(t, CP_PAINT_PLAIN, "");
@@ -51,6 +52,7 @@ static CP_ERROR functions(const struct cp_profile *p, const struct cp_report_opt
 	uint64_t most = 0;
 
 	cp_table_init(&t, function_columns, 6);
+	t.amounts = p->unit->heading;
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
 	/* Functions that do nothing themselves come last; `--functions` alone shows them. */
 	while (o->what != CP_REPORT_FUNCTIONS && o->order == CP_ORDER_SELF && count &&

@@ -126,8 +126,12 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	flow_item(f, item);
 	if (!p->by_calls)
 		cp_add_plural(item, p->total.ticks, "sample", "samples");
-	if (info->hz && !p->by_calls)
+	if (info->event_period && !p->by_calls) {
+		cp_buf_str(item, ", each of ");
+		cp_add_count(item, info->event_period);
+	} else if (info->hz && !p->by_calls) {
 		cp_buf_printf(item, " at %u Hz", info->hz);
+	}
 	flow_item(f, item);
 	if (all && t->threads > threads)
 		threads = t->threads;

@@ -18,13 +18,11 @@
 #include "report/tables/sections.h"
 
 static void add_cost(const struct cp_profile *p, struct cp_json *j, const char *count_key,
-		     const char *ns_key, const struct cp_cost *cost)
+		     const char *key, const struct cp_cost *cost)
 {
-	struct cp_net_time time = cp_cost_shown(p, cost);
-
 	cp_json_u64(j, count_key, cost->ticks);
-	cp_json_u64(j, ns_key, time.ns);
-	if (time.at_most)
+	cp_json_cost(j, p, key, cost);
+	if (cp_cost_shown(p, cost).at_most)
 		cp_json_bool(j, "upper_bound", true);
 }
 
@@ -44,9 +42,11 @@ static void add_command(const struct cp_profile *p, struct cp_json *j)
 	else
 		cp_json_i64(j, "exit_status", status);
 	cp_json_str(j, "clock",
-		    info->clock == CP_RECORD_CLOCK_CPU	  ? "cpu"
-		    : info->clock == CP_RECORD_CLOCK_WALL ? "wall"
-							  : NULL);
+		    info->clock == CP_RECORD_CLOCK_CPU	   ? "cpu"
+		    : info->clock == CP_RECORD_CLOCK_WALL  ? "wall"
+		    : info->clock == CP_RECORD_CLOCK_EVENT ? "event"
+							   : NULL);
+	cp_json_str(j, "event", *info->event ? info->event : NULL);
 	cp_json_u64(j, "hz", info->hz);
 	cp_json_str(j, "capture", *info->capture ? info->capture : NULL);
 	cp_json_str(j, "capture_reason", *info->capture_reason ? info->capture_reason : NULL);
@@ -74,8 +74,8 @@ static CP_ERROR add_functions(const struct cp_profile *p, const struct cp_report
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "function", f->name);
 		cp_json_str(j, "image", cp_profile_image_name(p, f));
-		add_cost(p, j, "self", "self_ns", &f->self);
-		add_cost(p, j, "total", "total_ns", &f->total);
+		add_cost(p, j, "self", "self", &f->self);
+		add_cost(p, j, "total", "total", &f->total);
 		if (f->linkage)
 			cp_json_str(j, "linkage_name", f->linkage);
 		if (f->file)
@@ -103,8 +103,8 @@ static void add_images(const struct cp_profile *p, struct cp_json *j)
 		cp_json_str(j, "path", image->path);
 		if (*image->started_as)
 			cp_json_str(j, "started_as", image->started_as);
-		add_cost(p, j, "self", "self_ns", &image->self);
-		add_cost(p, j, "total", "total_ns", &image->total);
+		add_cost(p, j, "self", "self", &image->self);
+		add_cost(p, j, "total", "total", &image->total);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -117,13 +117,13 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 	const struct cp_cost none = { 0 };
 
 	cp_json_begin(j, "samples", '{');
-	add_cost(p, j, "total", "total_ns", p->by_calls ? &none : &p->total);
+	add_cost(p, j, "total", "total", p->by_calls ? &none : &p->total);
 	cp_json_u64(j, "lost", t->samples_lost);
-	add_cost(p, j, "waiting", "waiting_ns", &p->waiting);
+	add_cost(p, j, "waiting", "waiting", &p->waiting);
 	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
 	cp_json_u64(j, "cpu_ns", t->cpu_ns);
-	add_cost(p, j, "truncated", "truncated_ns", &p->truncated);
-	add_cost(p, j, "guessed", "guessed_ns", &p->guessed);
+	add_cost(p, j, "truncated", "truncated", &p->truncated);
+	add_cost(p, j, "guessed", "guessed", &p->guessed);
 	if (!p->by_calls) {
 		CP_TRY(add_functions(p, o, j));
 		add_images(p, j);
@@ -149,7 +149,7 @@ static void add_edges(const struct cp_profile *p, const char *key, const struct 
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "function", f ? f->name : NULL);
 		cp_json_str(j, "image", f ? cp_profile_image_name(p, f) : NULL);
-		add_cost(p, j, "samples", "ns", &e->cost);
+		add_cost(p, j, "samples", NULL, &e->cost);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -164,8 +164,8 @@ static void add_lines(const struct cp_profile *p, const struct cp_lines *lines, 
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "file", line->file);
 		cp_json_u64(j, "line", line->line);
-		add_cost(p, j, "self", "self_ns", &line->self);
-		add_cost(p, j, "total", "total_ns", &line->total);
+		add_cost(p, j, "self", "self", &line->self);
+		add_cost(p, j, "total", "total", &line->total);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -186,8 +186,8 @@ static CP_ERROR add_function(const struct cp_profile *p, const char *name, struc
 	cp_json_begin(j, "function", '{');
 	cp_json_str(j, "function", f->name);
 	cp_json_str(j, "image", cp_profile_image_name(p, f));
-	add_cost(p, j, "self", "self_ns", &f->self);
-	add_cost(p, j, "total", "total_ns", &f->total);
+	add_cost(p, j, "self", "self", &f->self);
+	add_cost(p, j, "total", "total", &f->total);
 	add_edges(p, "callers", &b.callers, j);
 	add_edges(p, "callees", &b.callees, j);
 	add_lines(p, &lines, j);
@@ -213,7 +213,7 @@ static void add_threads(const struct cp_profile *p, struct cp_json *j)
 		if (process != CP_RECORD_NONE)
 			cp_json_i64(j, "pid", cp_record_get_process(p->record, process)->pid);
 		cp_json_str(j, "name", t->name);
-		add_cost(p, j, "samples", "total_ns", &p->threads[i]);
+		add_cost(p, j, "samples", "total", &p->threads[i]);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -238,7 +238,7 @@ static void add_processes(const struct cp_profile *p, struct cp_json *j)
 		cp_json_str(j, "exe", q->exe);
 		if (*q->started_as)
 			cp_json_str(j, "started_as", q->started_as);
-		add_cost(p, j, "samples", "total_ns", &p->processes[i]);
+		add_cost(p, j, "samples", "total", &p->processes[i]);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -307,6 +307,8 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "perf_cut", t->perf_cut);
 	cp_json_u64(j, "perf_throttled", t->perf_throttled);
 	cp_json_u64(j, "perf_left", t->perf_left);
+	cp_json_u64(j, "event_count", t->event_count);
+	cp_json_u64(j, "event_unsampled", t->event_unsampled);
 	cp_json_u64(j, "reads", t->reads);
 	cp_json_u64(j, "hold_median_ns", t->hold_median_ns);
 	cp_json_u64(j, "hold_p99_ns", t->hold_p99_ns);

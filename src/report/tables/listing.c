@@ -429,12 +429,13 @@ void cp_listing_text(const struct cp_listing *l, const struct cp_listing_options
 
 /* ---- JSON ---- */
 
-static void json_cost(struct cp_json *j, const struct cp_cost *self, const struct cp_cost *total)
+static void json_cost(struct cp_json *j, const struct cp_profile *p, const struct cp_cost *self,
+		      const struct cp_cost *total)
 {
 	cp_json_u64(j, "self", self->ticks);
-	cp_json_u64(j, "self_ns", self->weight);
+	cp_json_cost(j, p, "self", self);
 	cp_json_u64(j, "total", total->ticks);
-	cp_json_u64(j, "total_ns", total->weight);
+	cp_json_cost(j, p, "total", total);
 }
 
 static void json_place(struct cp_json *j, const struct cp_listing *l,
@@ -463,7 +464,7 @@ static void json_lines(struct cp_json *j, const struct cp_listing *l)
 		cp_json_begin(j, NULL, '{');
 		json_place(j, l, line);
 		cp_json_str(j, "source", known ? text.bytes ? text.bytes : "" : NULL);
-		json_cost(j, &line->self, &line->total);
+		json_cost(j, l->profile, &line->self, &line->total);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -483,7 +484,7 @@ static void json_insns(struct cp_json *j, const struct cp_listing *l)
 		else
 			cp_json_null(j, "target");
 		json_place(j, l, insn->line ? &l->lines.items[insn->line - 1] : NULL);
-		json_cost(j, &insn->self, &insn->total);
+		json_cost(j, l->profile, &insn->self, &insn->total);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -503,7 +504,7 @@ void cp_listing_json(const struct cp_listing *l, const struct cp_listing_options
 	cp_json_str(&j, "image", cp_profile_image_name(l->profile, f));
 	cp_json_str(&j, "path", image ? image->path : NULL);
 	cp_json_str(&j, "build_id", image ? image->build_id : NULL);
-	json_cost(&j, &f->self, &f->total);
+	json_cost(&j, l->profile, &f->self, &f->total);
 	if (o->source)
 		json_lines(&j, l);
 	if (o->code) {

@@ -55,20 +55,37 @@ static void missing_bytes(const struct cp_record_damage *d, const struct cp_look
 }
 
 /* What the kernel's interrupt could not tell. */
-static void missing_perf(const struct cp_record_totals *t, const struct cp_look *look,
-			 struct cp_buf *text, struct cp_buf *out)
+static void missing_perf(const struct cp_record *r, const struct cp_look *look, struct cp_buf *text,
+			 struct cp_buf *out)
 {
+	const struct cp_record_totals *t = cp_record_final(r);
+	bool event = cp_record_info(r)->clock == CP_RECORD_CLOCK_EVENT;
+
 	if (t->perf_lost) {
 		cp_add_plural(text, t->perf_lost, "sample", "samples");
-		cp_buf_str(text, " found no room in the kernel's rings; their time is in other "
-				 "samples of the same threads");
+		cp_buf_str(text, " found no room in the kernel's rings");
+		cp_buf_str(text,
+			   event ? "" : "; their time is in other samples of the same threads");
 		doubt(out, look, text);
 	}
 	if (t->perf_throttled) {
 		cp_buf_str(text, "the kernel paused samples ");
 		cp_add_plural(text, t->perf_throttled, "time", "times");
-		cp_buf_str(text, " for being too many; that time is in other samples of the same "
-				 "threads");
+		cp_buf_str(text, " for being too many");
+		cp_buf_str(text,
+			   event ? "" : "; that time is in other samples of the same threads");
+		doubt(out, look, text);
+	}
+	if (event && cp_share(t->event_unsampled, t->event_count) > 0.01) {
+		cp_add_count(text, t->event_unsampled);
+		cp_buf_printf(text, " of ");
+		cp_add_count(text, t->event_count);
+		cp_buf_printf(text,
+			      " %s are in no sample: ", cp_sample_unit(cp_record_info(r))->of);
+		cp_buf_str(text, t->perf_lost
+					 ? "they had no room there; a larger N of --event=NAME:N "
+					   "makes fewer samples"
+					 : "each thread's last ones, fewer than make a sample");
 		doubt(out, look, text);
 	}
 }
@@ -83,8 +100,8 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_buf_str(text, " lost");
 		doubt(out, look, text);
 	}
-	missing_perf(t, look, text, out);
-	if (!p->choice && cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
+	missing_perf(p->record, look, text, out);
+	if (!p->choice && cp_record_info(p->record)->clock == CP_RECORD_CLOCK_CPU &&
 	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");

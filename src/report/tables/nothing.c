@@ -17,6 +17,7 @@
 #include "report/look/title.h"
 #include "report/profile/profile.h"
 #include "report/profile/summed.h"
+#include "report/profile/unit.h"
 
 /* `word` as a shell reads it. */
 static void add_word(struct cp_buf *out, const char *word)
@@ -81,6 +82,21 @@ static void no_samples(const struct cp_record_info *info, const struct cp_record
 		       struct cp_buf *out)
 {
 	cp_buf_str(out, "\nNo samples: ");
+	if (info->clock == CP_RECORD_CLOCK_EVENT) {
+		cp_buf_str(out, "there were ");
+		cp_add_count(out, t->event_count);
+		cp_buf_printf(out, " %s", cp_sample_unit(info)->of);
+		if (info->event_period > 1) {
+			cp_buf_str(out, ", and each ");
+			cp_add_count(out, info->event_period);
+			cp_buf_printf(out,
+				      " of a thread make a sample.\n  --event=%s:1 takes one "
+				      "with each",
+				      info->event);
+		}
+		cp_buf_str(out, ".\n");
+		return;
+	}
 	if (info->clock == CP_RECORD_CLOCK_WALL) {
 		cp_buf_str(out, "none fell into the time that it ran");
 	} else {

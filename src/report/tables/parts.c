@@ -28,7 +28,7 @@ struct part_kind {
 };
 #define PART_COLUMNS(what) \
 	{ \
-		{ "share", true, 0, false }, { "", false, 0, true }, { "time", true, 0, false }, \
+		{ "share", true, 0, false }, { "", false, 0, true }, { "$", true, 0, false }, \
 			{ "count", true, 0, false }, { what, false, 0, false }, \
 	}
 
@@ -43,6 +43,7 @@ static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, s
 	size_t used, shown, i;
 
 	cp_table_init(&t, kind->columns, 5);
+	t.amounts = p->unit->heading;
 	t.calm = true;
 	CP_TRY(cp_cost_sorted(costs, count, &order, &used));
 	shown = limit && limit < used ? (size_t)limit : used;

@@ -11,6 +11,7 @@
 #include "report/profile/options.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
+#include "report/profile/unit.h"
 
 #define TRACES 3 /* of a function */
 
@@ -54,7 +55,7 @@ static void print_chain(const struct traces *t, uint32_t number, const struct cp
 	uint32_t function;
 
 	cp_buf_str(&text, "    ");
-	cp_add_time(&text, t->costs.items[number].weight);
+	t->profile->unit->add(&text, t->costs.items[number].weight);
 	cp_buf_str(&text, "  ");
 	cp_add_percent(&text, t->costs.items[number].weight, t->profile->total.weight);
 	cp_buf_str(&text, count > 1 ? " from\n" : "\n");

@@ -39,6 +39,12 @@ static int open_event(const struct tracer *tr, const struct perf *perf, pid_t ti
 
 	attr.config = PERF_COUNT_SW_CPU_CLOCK;
 	attr.sample_period = perf->period_ns;
+	if (perf->event) {
+		attr.type = perf->event->type;
+		attr.config = perf->event->config;
+		/* With PERF_SAMPLE_PERIOD, the kernel would make one sample each. */
+		attr.sample_period = perf->every;
+	}
 	attr.sample_stack_user = perf->stack;
 	attr.exclude_kernel = perf->user_only;
 	attr.inherit = 1;
@@ -90,12 +96,13 @@ struct trial {
 	uint64_t ring; /* bytes that may be had */
 };
 
-static uint64_t ring_wanted(uint32_t hz)
+/* How often an event will be is not known. */
+static uint64_t ring_wanted(const struct perf *perf)
 {
 	uint64_t size = RING_LEAST, cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t samples = perf->event ? UINT32_MAX : perf->hz * RING_NS / CP_NS_PER_S;
 
-	while (size < RING_MOST && size < hz * RING_NS / CP_NS_PER_S * PERF_STACK_MAX &&
-	       2 * size * cpus <= RINGS_MOST)
+	while (size < RING_MOST && size < samples * PERF_STACK_MAX && 2 * size * cpus <= RINGS_MOST)
 		size *= 2;
 	return size < 2 * RING_LEAST ? 2 * RING_LEAST : size;
 }
@@ -109,7 +116,7 @@ static uint32_t stack_wanted(uint64_t ring)
 /* Everything for one thread, to find out whether it works. */
 static struct trial attempt(const struct tracer *tr, struct perf *perf, pid_t tid)
 {
-	struct trial t = { .ring = ring_wanted(perf->hz) };
+	struct trial t = { .ring = ring_wanted(perf) };
 	bool mapping = false;
 	int fd = open_event(tr, perf, tid, -1);
 
@@ -219,6 +226,8 @@ void perf_open(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 		perf->rings.poll_fd = -1;
 		perf->hz = rq->hz;
 		perf->period_ns = CP_NS_PER_S / rq->hz;
+		perf->event = rq->address ? &cp_perf_events[rq->address - 1] : NULL;
+		perf->every = rq->size;
 		t = prepare(tr, perf, rq);
 	}
 	ret->errnum = t.errnum;
@@ -241,7 +250,8 @@ void perf_set(struct tracer *tr, const struct cp_request *rq)
 
 	if (!perf)
 		return;
-	if (rq->hz && (rq->hz != perf->hz || rq->wall || rq->flags & CP_CAPTURE_XSTATE)) {
+	if (rq->hz && !perf->event &&
+	    (rq->hz != perf->hz || rq->wall || rq->flags & CP_CAPTURE_XSTATE)) {
 		perf_close(tr);
 		return;
 	}
@@ -255,6 +265,22 @@ void perf_set(struct tracer *tr, const struct cp_request *rq)
 	perf_born(tr);
 }
 
+void perf_totals(struct tracer *tr)
+{
+	struct cp_link_stats *stats = &tr->link->shared->stats;
+	const struct perf *perf = tr->perf;
+	uint64_t value, all = 0;
+	size_t i;
+
+	if (!perf || !perf->event)
+		return;
+	for (i = 0; i < perf->events.count; i++)
+		if (read(perf->events.items[i], &value, sizeof(value)) == sizeof(value))
+			all += value;
+	stats->event_count = all;
+	stats->event_unsampled = all > perf->given ? all - perf->given : 0;
+}
+
 void perf_close(struct tracer *tr)
 {
 	struct perf *perf = tr->perf;
@@ -263,6 +289,7 @@ void perf_close(struct tracer *tr)
 		return;
 	each_event(perf, PERF_EVENT_IOC_DISABLE);
 	perf_take(tr);
+	perf_totals(tr);
 	tr->perf = NULL;
 	tr->fds_left += (int)perf->events.count;
 	free_perf(perf);

@@ -14,6 +14,8 @@ struct tracer;
 void perf_open(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
 /* Begins, or pauses; closes all where the request asks for what can't be so. */
 void perf_set(struct tracer *tr, const struct cp_request *rq);
+/* Adds up how often the event was that samples are of. */
+void perf_totals(struct tracer *tr);
 /* No samples any more; what there are were told. */
 void perf_close(struct tracer *tr);
 

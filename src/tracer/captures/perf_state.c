@@ -14,12 +14,12 @@
 
 bool perf_has(const struct tracer *tr, const struct thread *t)
 {
-	return tr->perf && !tr->perf->stops && !t->perf.stops;
+	return tr->perf && (tr->perf->event || (!tr->perf->stops && !t->perf.stops));
 }
 
 bool perf_leaves_out(const struct tracer *tr, const struct thread *t)
 {
-	return perf_has(tr, t) && tr->perf->user_only;
+	return perf_has(tr, t) && !tr->perf->event && tr->perf->user_only;
 }
 
 bool perf_misses(const struct perf *perf, uint64_t used_ns, uint64_t sampled_ns)
@@ -37,7 +37,7 @@ void perf_ended(struct tracer *tr, const struct thread *t, uint64_t cpu_ns)
 	struct perf *perf = tr->perf;
 	uint64_t all = t->run_base + cpu_ns;
 
-	if (!perf)
+	if (!perf || perf->event)
 		return;
 	perf->used_ns += all > t->perf.looked_ns ? all - t->perf.looked_ns : 0;
 	perf->ended_ns += all > t->perf.run_ns ? all - t->perf.run_ns : 0;

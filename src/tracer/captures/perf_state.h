@@ -24,6 +24,9 @@ struct tracer;
 struct perf {
 	uint32_t hz;
 	uint64_t period_ns;
+	const struct cp_perf_event *event; /* NULL: time on a CPU */
+	uint64_t every; /* of the event */
+	uint64_t given; /* of it, that samples carry */
 	uint32_t stack; /* bytes that are copied of one */
 	bool user_only; /* the kernel's time may not be looked at */
 	bool on;

@@ -54,7 +54,7 @@ static void count(const struct perf_record *r, void *data)
 	struct thread *t = thread_of(tr, r);
 	uint64_t prstatus[PRSTATUS_MAX / 8];
 
-	if (!t)
+	if (!t || tr->perf->event)
 		return;
 	t->perf.sampled_ns += tr->perf->period_ns;
 	if (capture_is_cut(tr, t, sp_of(r, prstatus), r->stack_size, tr->perf->stack)) {
@@ -93,11 +93,17 @@ static void tell(struct tracer *tr, struct thread *t, const struct perf_record *
 		t->perf.pending = 0;
 		return;
 	}
-	copy.weight_ns = weight_of(tr, t);
-	if (t->perf.pending && !--t->perf.pending)
-		t->perf.share_ns = 0;
-	if (capture_copied(tr, t, &copy))
-		tr->link->shared->stats.perf_samples++;
+	if (tr->perf->event) {
+		copy.weight_ns = tr->perf->every;
+	} else {
+		copy.weight_ns = weight_of(tr, t);
+		if (t->perf.pending && !--t->perf.pending)
+			t->perf.share_ns = 0;
+	}
+	if (!capture_copied(tr, t, &copy))
+		return;
+	tr->perf->given += copy.weight_ns;
+	tr->link->shared->stats.perf_samples++;
 }
 
 void perf_take(struct tracer *tr)
@@ -136,6 +142,6 @@ void perf_look(struct tracer *tr, uint64_t now)
 	full_ns = perf->rings.size / 2 / perf->stack * perf->period_ns;
 	due_ns = now < perf->young_until_ns ? YOUNG_LOOK_NS : LOOK_NS;
 	perf->due_ns = now + (full_ns < due_ns ? full_ns : due_ns);
-	if (now >= perf->judge_ns)
+	if (now >= perf->judge_ns && !perf->event)
 		perf_judge(tr, now);
 }

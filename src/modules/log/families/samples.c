@@ -139,6 +139,14 @@ static bool on_command(cprof_profiler *log, const char *name, const char *argume
 				     CPROF_SAMPLE_MAX_FREQUENCY);
 		return true;
 	}
+	if (*cprof_session_event(cprof_session_current()) && hz) {
+		cprof_command_refuse(
+			log->handle,
+			"samples come with %s, not so often a second; pause and resume "
+			"end them for a while",
+			cprof_session_event(cprof_session_current()));
+		return true;
+	}
 	s->hz = hz ? (uint32_t)hz : s->hz;
 	s->done = false;
 	cp_recorder_part(log, &cp_recorder_samples)->on = hz != 0;
@@ -156,9 +164,10 @@ static void describe(const cprof_profiler *log, struct cp_record_info *info)
 {
 	const struct samples *s = samples(log);
 
-	info->hz = s->hz;
-	info->clock =
-		s->mode == CPROF_SAMPLE_MODE_REAL ? CP_RECORD_CLOCK_WALL : CP_RECORD_CLOCK_CPU;
+	info->hz = *info->event ? 0 : s->hz;
+	info->clock = *info->event			  ? CP_RECORD_CLOCK_EVENT
+		      : s->mode == CPROF_SAMPLE_MODE_REAL ? CP_RECORD_CLOCK_WALL
+							  : CP_RECORD_CLOCK_CPU;
 }
 
 const struct cp_recorder_family cp_recorder_samples = {

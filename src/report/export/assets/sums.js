@@ -87,6 +87,8 @@ function eachCell(s, thread, from, to, each) {
 
 const wall = data.clock === "wall";
 const all = [
+	data.event ? { key: "time", name: data.event[0].toUpperCase() + data.event.slice(1), of: data.event,
+		whole: "of the " + data.event, unit: "count", ticks: "samples", parts: [["running", 1]] } :
 	{ key: "time", name: wall ? "Elapsed time" : "CPU time", of: wall ? "of elapsed time" :
 		"of CPU time", whole: "of the time", unit: "ns", ticks: "samples",
 	parts: [["running", 1], ["waiting", 1]] },

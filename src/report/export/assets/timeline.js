@@ -49,6 +49,10 @@ function together(sums) {
 }
 
 const sampled = lines.running.size || lines.waiting.size;
+/* A bucket of a thread that runs all the time; of events, the highest. */
+const greatest = a => a.reduce((x, y) => Math.max(x, y), 0);
+const full = data.event ? Math.max(1, ...[...lines.running.values()].map(greatest)) : data.bucket;
+const told = data.event ? v => c.amounts.count(v) : c.time;
 const busy = a => a ? a.reduce((x, y) => x + y, 0) : 0;
 const usage = t => busy(sampled ? lines.running.get(t) : lines.calls.get(t)) +
 	1e-6 * busy(lines.waiting.get(t));
@@ -180,8 +184,8 @@ function threadPaths(thread, other, most) {
 		const calls = lines.calls.get(thread);
 		return [...(calls ? path("tl-calls", area(calls, null, data.bucket, HIGH - 5, HIGH)) : []), ...marks];
 	}
-	return [...(running ? path("tl-run", area(running, null, data.bucket, HIGH - 5, HIGH)) : []),
-		...(waiting ? path("tl-wait", area(waiting, running, data.bucket, HIGH - 5, HIGH)) : []), ...marks];
+	return [...(running ? path("tl-run", area(running, null, full, HIGH - 5, HIGH)) : []),
+		...(waiting ? path("tl-wait", area(waiting, running, full, HIGH - 5, HIGH)) : []), ...marks];
 }
 
 /* Bytes that a process has at the end of each bucket. */
@@ -291,7 +295,7 @@ function endDrag(event, cancelled) {
 /* What a thread did at a time: the most of each series in that bucket. */
 function fillTip(thread, b) {
 	const table = html("table", {});
-	for (const [name, what, amount] of [["running", data.clock === "wall" ? "running" : "on CPU", c.time],
+	for (const [name, what, amount] of [["running", data.event || (data.clock === "wall" ? "running" : "on CPU"), told],
 		["waiting", "waiting", c.time], ["calls", "in calls", c.time], ["locks", "for locks", c.time],
 		["thrown", "exceptions", String], ["spans", "announced", c.time], ["allocated", "allocated", c.bytes],
 		["freed", "freed", c.bytes]]) {
@@ -371,7 +375,6 @@ function addRow(name, picture, thread, note) {
 	rows.append(row);
 }
 
-const greatest = a => a.reduce((x, y) => Math.max(x, y), 0);
 
 function overview(other) {
 	if (other) {
@@ -391,8 +394,9 @@ function showRows() {
 	hits.clear();
 	rows.replaceChildren();
 	const run = together(sampled ? lines.running : lines.calls);
-	addRow("All threads", withHits(null, overview(other), greatest(other ? together(other) : run) || 1), null, other ? "" : c.time(run.reduce((x, y) => x + y, 0)) +
-		(sampled ? data.clock === "wall" ? " running" : " on CPU" : " in calls"));
+	addRow("All threads", withHits(null, overview(other), greatest(other ? together(other) : run) || 1), null, other ? "" : (sampled ? told : c.time)(busy(run)) +
+		(sampled ? data.event ? " " + data.event : data.clock === "wall" ? " running" : " on CPU" :
+			" in calls"));
 	if (c.series.allocated && !data.live_unknown) for (const process of processes) {
 		const in_use = memory(process), high = greatest(in_use);
 		if (high > 0) addRow("Memory in use", track(...path("tl-memory", area(in_use, null, high, HIGH - 1,
@@ -400,10 +404,10 @@ function showRows() {
 			", " + data.processes[process] : ""));
 	}
 	for (const thread of threads) {
-		const note = sampled ? c.time(busy(lines.running.get(thread))) : lines.calls.has(thread) ?
+		const note = sampled ? told(busy(lines.running.get(thread))) : lines.calls.has(thread) ?
 			c.time(busy(lines.calls.get(thread))) : "";
 		addRow(data.threads[thread][0], withHits(thread, track(...threadPaths(thread, other, most)),
-			other ? most : data.bucket), thread, note);
+			other ? most : full), thread, note);
 	}
 	rows.append(over);
 	showHits();
@@ -493,7 +497,7 @@ function show() {
 
 const section = html("section", { id: "timeline", "aria-label": "Time line" }, bar,
 	html("div", { class: "tl-body" }, html("div", { class: "tl-top" }, html("div", { class: "tl-legend",
-		"aria-hidden": "true" }, ...[["tl-run", sampled ? "on CPU" : ""], ["tl-wait", lines.waiting.size ?
+		"aria-hidden": "true" }, ...[["tl-run", sampled ? data.event || "on CPU" : ""], ["tl-wait", lines.waiting.size ?
 		"waiting" : ""], ["tl-calls", sampled ? "" : "in calls"], ["tl-lock", lines.locks.size ? "lock" : ""],
 		["tl-thrown", lines.thrown.size ? "throw" : ""]].filter(l => l[1]).map(l => html("span", {},
 		html("i", { class: l[0] }), l[1]))), axis), rows), details);
