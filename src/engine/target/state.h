@@ -62,6 +62,7 @@ struct cprof_assembly {
 	bool has_jit; /* it has the debuggers' list of such code, at jit_list */
 	struct cp_vaddr jit_list;
 	struct cp_map called; /* link-time address -> name of the ifunc by which it was asked for */
+	struct cp_map callers; /* link-time return address -> processes (probes/callers.c) */
 	struct engine_places *places; /* owned; NULL: nobody asked for values of frames */
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
