@@ -48,6 +48,13 @@ CPROF_API bool cprof_profiler_enable_allocations(void);
  * another. False: too late, or 0. [init] */
 CPROF_API bool cprof_profiler_sample_allocations(uint64_t every);
 
+/* The object of gc_allocation and heap_resized then has `type_name`, and `type` where the
+ * program has debug information of it, as far as names on the stack tell it: what
+ * std::allocator<T>, std::make_unique<T>, Rust's Vec<T>, Box<T> and the like (mangled the new
+ * way) allocate for. So it is a guess, and a plain `new T` or malloc() is not told. A walk of
+ * the stack for each allocation; names once for each place. False: too late. [init] */
+CPROF_API bool cprof_profiler_enable_allocation_types(void);
+
 /* More of the event being delivered. [cb] */
 typedef struct cprof_allocation {
 	const cprof_function *function; /* the one that the program called; NULL: not known */

@@ -102,6 +102,26 @@ typedef void (*cprof_symbolize_fn)(const cprof_symbol *symbol, void *data);
 CPROF_API void cprof_assembly_symbolize(cprof_assembly *assembly, uint64_t address,
 					cprof_symbolize_fn cb, void *data);
 
+/* An instruction of a file's code; all of it good during the callback. */
+typedef struct cprof_instruction {
+	uint64_t address; /* link-time */
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t refers; /* link-time: where a direct jump or call goes, or what an operand
+				relative to the instruction addresses; 0: none */
+	bool data; /* the latter */
+	const char *name; /* demangled: the function or variable there; NULL: not known */
+	uint64_t offset; /* in it */
+} cprof_instruction;
+typedef void (*cprof_instruction_fn)(const cprof_instruction *instruction, void *data);
+/* Calls `cb` for each instruction of the symbol that covers a link-time address, in their
+ * order. Answers where it begins; 0, and no call: no code of a file with bounds is there,
+ * or it has more than `most` bytes (then *left_out_ret, which may be NULL, says how many),
+ * or of an instruction set that cprof does not decode. Any thread. */
+CPROF_API uint64_t cprof_assembly_each_instruction(cprof_assembly *assembly, uint64_t address,
+						   uint64_t most, cprof_instruction_fn cb,
+						   void *data, uint64_t *left_out_ret);
+
 CPROF_API const char *cprof_function_name(const cprof_function *function); /* demangled */
 CPROF_API const char *cprof_function_linkage_name(const cprof_function *function);
 CPROF_API const cprof_image *cprof_function_image(const cprof_function *function);

@@ -63,6 +63,15 @@ const struct cp_option cp_rotating_options[] = {
 	{ 0 }
 };
 
+static const struct cp_option enclosing_options[] = {
+	{ "keep-source", 0, CP_OPTION_TRUE, AT(keep_source),
+	  .help = "the recording holds the source files that samples and calls lead to, so that "
+		  "cprof annotate shows them anywhere" },
+	{ "keep-code", 0, CP_OPTION_TRUE, AT(keep_code),
+	  .help = "the recording holds the code of the functions that were seen, likewise" },
+	{ 0 }
+};
+
 /* In the order that cp_toggling_begin() has. */
 static const char *const signals[] = { "none", "USR1", "USR2", NULL };
 
@@ -322,6 +331,11 @@ const struct cp_option cp_source_diff_options[] = {
 			offsetof(struct cp_collect_options, calls.kept) \
 	}
 
+#define ENCLOSED \
+	{ \
+		"What the recording holds besides", enclosing_options, 0 \
+	}
+
 #define TOGGLED \
 	{ \
 		"Pauses", toggling_options, 0 \
@@ -329,6 +343,7 @@ const struct cp_option cp_source_diff_options[] = {
 
 const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options),
 						     SAMPLED_EVENT,
+						     ENCLOSED,
 						     KEPT_CALLS,
 						     TOGGLED,
 						     { "Recordings one after the other",
@@ -337,6 +352,7 @@ const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording
 
 const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_options),
 						 SAMPLED_EVENT,
+						 ENCLOSED,
 						 KEPT_CALLS,
 						 TOGGLED,
 						 { "Children that outlive CMD", cp_waiting_options,

@@ -76,6 +76,7 @@ struct cp_collect_options {
 	bool annotations;
 	const char *rotate; /* "60s:10"; NULL: not at all */
 	const char *output; /* NULL: no recording */
+	bool keep_source, keep_code; /* in it */
 	unsigned signal; /* that pauses, and has it go on: cp_toggling_begin()'s; 0: none */
 	bool quiet;
 	struct cp_texts profiles; /* NAME[:ARGS] of profiler modules */

@@ -467,6 +467,8 @@ static char *describe(const struct cp_collect_options *o)
 		add_text(&desc, "file", o->output);
 	if (o->rotate)
 		add_text(&desc, "rotate", o->rotate);
+	cp_buf_str(&desc, o->keep_source ? ",keep-source" : "");
+	cp_buf_str(&desc, o->keep_code ? ",keep-code" : "");
 	describe_calls(&desc, &o->calls);
 	describe_others(&desc, &o->calls);
 	describe_coverage(&desc, o);
@@ -480,9 +482,9 @@ bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	if (!o->output)
 		return recorder_of(o) != NULL;
-	return !o->profiles.count || recorder_of(o) || o->hz || o->rotate || o->calls.trace.count ||
-	       o->output != cp_collect_defaults.output || o->coverage.coverage || o->annotations ||
-	       others(&o->calls);
+	return !o->profiles.count || recorder_of(o) || o->hz || o->rotate || o->keep_source ||
+	       o->keep_code || o->calls.trace.count || o->output != cp_collect_defaults.output ||
+	       o->coverage.coverage || o->annotations || others(&o->calls);
 }
 
 /* --profile=default, log:report: the report is wanted, too. */

@@ -168,23 +168,6 @@ static void count_holes(struct layout *l)
 	l->end = (at + 7) / 8;
 }
 
-/* All that it is made of, pointers not followed. */
-static void complete_parts(struct cp_image *image, const struct cp_type *type, unsigned depth)
-{
-	const struct cp_type *t = cp_type_strip(cp_type_complete(image, cp_type_strip(type)));
-	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
-	uint32_t i;
-
-	if (!t || depth == PARTS_DEEP)
-		return;
-	if (t->kind == CP_TYPE_ARRAY)
-		complete_parts(image, t->target, depth + 1);
-	for (i = 0; d && i < d->member_count; i++)
-		complete_parts(image, d->members[i].type, depth + 1);
-	for (i = 0; d && i < d->variant_count; i++)
-		complete_parts(image, d->variants[i].member.type, depth + 1);
-}
-
 static void work_out(struct cp_image *image, const struct cp_found_type *found, struct layout *l)
 {
 	unsigned budget = CP_CLASSIFY_BUDGET;
@@ -193,7 +176,7 @@ static void work_out(struct cp_image *image, const struct cp_found_type *found, 
 	*l = (struct layout){ .name = found->name, .type = cp_type_strip(found->type) };
 	l->type = cp_type_strip(cp_type_complete(image, l->type));
 	l->details = cp_type_details(l->type);
-	complete_parts(image, l->type, 0);
+	cp_type_complete_parts(image, l->type);
 	l->virtual_bases = has_virtual_bases(l->type, 0);
 	l->align = cp_type_alignment(l->type, &budget);
 	l->argument_count = cp_type_arguments(image, l->type, l->arguments, ARGUMENTS_MAX);

@@ -8,14 +8,19 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "cmd/objects.h"
+#include "record/enclosed.h"
 
 #define FRAMES 64
 #define PART_MOST (4u << 20) /* bytes of code of one symbol */
 
+/* Where code is read from: a file, or what the recording encloses. */
 struct reading {
 	struct cp_listing *l;
-	struct cp_image *image;
+	struct cp_image *image; /* NULL: it is enclosed */
+	const struct cp_record_code *code; /* the part being read, then */
+	struct cp_map names; /* of that, by address and kind: its number plus 1 */
 	struct cp_decoder *decoder;
 	enum cp_syntax syntax;
 	const char *name; /* of the function */
@@ -23,35 +28,52 @@ struct reading {
 
 /* ---- names ---- */
 
-/* " <name+0x12>", or nothing. */
-static void add_symbol(struct cp_buf *out, struct cp_image *image, uint64_t at)
+/* "<name+0x12>" */
+static void add_name(struct cp_buf *out, const char *name, uint64_t offset)
 {
-	struct cp_symbol symbol;
-	CP_FREE char *name = NULL;
-
-	if (!cp_image_symbol(image, (struct cp_vaddr){ at }, &symbol))
-		return;
-	name = cp_demangle(symbol.name);
-	cp_buf_printf(out, " <%s", name ? name : symbol.name);
-	if (at != symbol.start.v)
-		cp_buf_printf(out, "+0x%" PRIx64, at - symbol.start.v);
-	cp_buf_str(out, ">");
-}
-
-static void add_variable(struct cp_buf *out, struct cp_image *image, uint64_t at)
-{
-	uint64_t offset = 0;
-	CP_FREE char *name = cp_image_variable_at(image, (struct cp_vaddr){ at }, &offset);
-
-	cp_buf_printf(out, "  # %" PRIx64, at);
-	if (!name) {
-		add_symbol(out, image, at);
-		return;
-	}
 	cp_buf_printf(out, " <%s", name);
 	if (offset)
 		cp_buf_printf(out, "+0x%" PRIx64, offset);
 	cp_buf_str(out, ">");
+}
+
+static bool add_enclosed_name(const struct reading *r, uint64_t at, bool data, struct cp_buf *out)
+{
+	const uint64_t *number = cp_map_get(&r->names, at << 1 | data);
+	const struct cp_record_code_name *name = number ? &r->code->names[*number - 1] : NULL;
+
+	if (name)
+		add_name(out, name->name, name->offset);
+	return name;
+}
+
+/* Nothing where there is none. */
+static void add_symbol(const struct reading *r, uint64_t at, struct cp_buf *out)
+{
+	struct cp_symbol symbol;
+	CP_FREE char *name = NULL;
+
+	if (!r->image) {
+		add_enclosed_name(r, at, false, out);
+		return;
+	}
+	if (!cp_image_symbol(r->image, (struct cp_vaddr){ at }, &symbol))
+		return;
+	name = cp_demangle(symbol.name);
+	add_name(out, name ? name : symbol.name, at - symbol.start.v);
+}
+
+static void add_variable(const struct reading *r, uint64_t at, struct cp_buf *out)
+{
+	uint64_t offset = 0;
+	CP_FREE char *name =
+		r->image ? cp_image_variable_at(r->image, (struct cp_vaddr){ at }, &offset) : NULL;
+
+	cp_buf_printf(out, "  # %" PRIx64, at);
+	if (name)
+		add_name(out, name, offset);
+	else if (r->image || !add_enclosed_name(r, at, true, out))
+		add_symbol(r, at, out);
 }
 
 static void write_text(const struct reading *r, const struct cp_listed *insn, struct cp_buf *out)
@@ -61,16 +83,16 @@ static void write_text(const struct reading *r, const struct cp_listed *insn, st
 		cp_buf_printf(out, "%*s %" PRIx64,
 			      (int)(6 - (strlen(insn->text) < 6 ? strlen(insn->text) : 6)), "",
 			      insn->target);
-		add_symbol(out, r->image, insn->target);
+		add_symbol(r, insn->target, out);
 	} else if (insn->memory) {
-		add_variable(out, r->image, insn->memory);
+		add_variable(r, insn->memory, out);
 	}
 }
 
 /* ---- code ---- */
 
 /* The number of the innermost line at an address; those around it have code, too. */
-static uint32_t place_of(const struct reading *r, uint64_t at)
+static uint32_t place_in_file(const struct reading *r, uint64_t at)
 {
 	struct cp_inline_frame frames[FRAMES];
 	size_t count = cp_image_frames(r->image, (struct cp_vaddr){ at }, frames, FRAMES), i;
@@ -86,30 +108,70 @@ static uint32_t place_of(const struct reading *r, uint64_t at)
 	return innermost;
 }
 
-static CP_ERROR read_part(const struct reading *r, uint64_t start, uint64_t size)
+/* The last place that begins no later. */
+static const struct cp_record_code_place *enclosed_place(const struct cp_record_code *code,
+							 uint64_t offset)
+{
+	size_t from = 0, to = code->place_count, middle;
+
+	while (from < to) {
+		middle = (from + to) / 2;
+		if (code->places[middle].offset <= offset)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from ? &code->places[from - 1] : NULL;
+}
+
+static uint32_t place_enclosed(const struct reading *r, uint64_t at)
+{
+	const struct cp_record_code_place *place = enclosed_place(r->code, at - r->code->start);
+	uint32_t innermost = 0, number, i;
+
+	for (i = 0; place && i < place->frame_count; i++) {
+		const struct cp_record_frame *f = &place->frames[i];
+
+		if (!f->file && !f->line)
+			continue; /* a name alone is no line */
+		number = cp_listing_line(r->l, f->inlined && f->function ? f->function : r->name,
+					 f->decl_line, f->file, f->line);
+		innermost = i ? innermost : number;
+	}
+	return innermost;
+}
+
+static CP_ERROR list_part(const struct reading *r, uint64_t start, const uint8_t *code,
+			  size_t there)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	CP_FREE uint8_t *code = malloc(size);
-	size_t at = 0, there;
 	struct cp_listed insn;
+	size_t at;
 
-	if (!code)
-		return cp_error_nomem();
-	there = cp_image_read(r->image, (struct cp_vaddr){ start }, code, size);
-	for (; at < there; at += insn.size) {
+	for (at = 0; at < there; at += insn.size) {
 		struct cp_listing_insn row = { .address = start + at, .begins = at == 0 };
 
 		cp_arch_list(r->decoder, r->syntax, code + at, there - at, start + at, &insn);
 		cp_buf_clear(&text);
 		write_text(r, &insn, &text);
 		row.text = text.bytes ? text.bytes : "";
-		row.line = place_of(r, start + at);
+		row.line = r->image ? place_in_file(r, start + at) : place_enclosed(r, start + at);
 		if (insn.flow == CP_FLOW_JUMP || insn.flow == CP_FLOW_BRANCH)
 			row.target = insn.target;
 		if (text.failed || !cp_listing_add(r->l, &row, insn.size))
 			return cp_error_nomem();
 	}
 	return NULL;
+}
+
+static CP_ERROR read_part(const struct reading *r, uint64_t start, uint64_t size)
+{
+	CP_FREE uint8_t *code = malloc(size);
+
+	if (!code)
+		return cp_error_nomem();
+	return list_part(r, start, code,
+			 cp_image_read(r->image, (struct cp_vaddr){ start }, code, size));
 }
 
 static CP_ERROR read_parts(const struct reading *r, const char **why_ret)
@@ -131,6 +193,74 @@ static CP_ERROR read_parts(const struct reading *r, const char **why_ret)
 	if (!r->l->insns.count)
 		*why_ret = "its file does not say where it begins and ends";
 	return NULL;
+}
+
+/* ---- what the recording encloses ---- */
+
+static const struct cp_record_code *enclosed_at(const struct cp_listing *l, uint64_t start)
+{
+	const struct cp_record *r = l->profile->record;
+	uint32_t i;
+
+	for (i = 0; i < cp_record_code_count(r); i++) {
+		const struct cp_record_code *code = cp_record_get_code(r, i);
+
+		if (code->image == l->image && start - code->start < code->size)
+			return code;
+	}
+	return NULL;
+}
+
+static CP_ERROR list_enclosed(struct reading *r, const struct cp_record_code *code)
+{
+	struct cp_error *err;
+	bool ok = true;
+	size_t i;
+
+	r->code = code;
+	for (i = 0; ok && i < code->name_count; i++)
+		ok = cp_map_put(&r->names, code->names[i].address << 1 | code->names[i].data,
+				i + 1);
+	err = ok ? list_part(r, code->start, code->bytes, code->size) : cp_error_nomem();
+	cp_map_free(&r->names);
+	r->names = (struct cp_map){ 0 };
+	return err;
+}
+
+/* Is all code of the function that was seen enclosed? */
+static bool is_enclosed(const struct cp_listing *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->starts.count; i++)
+		if (!enclosed_at(l, l->starts.items[i]))
+			return false;
+	return l->image != CP_RECORD_NONE && l->starts.count;
+}
+
+static CP_ERROR read_enclosed(struct reading *r)
+{
+	const struct cp_arch *arch =
+		!strcmp(cp_record_info(r->l->profile->record)->machine, "x86_64") ? &cp_arch_x86_64
+										  : NULL;
+	const struct cp_record_code *last = NULL, *code;
+	struct cp_error *err = NULL;
+	size_t i;
+
+	r->decoder = arch ? cp_decoder_create(arch) : NULL;
+	if (!r->decoder)
+		return arch ? cp_error_nomem()
+			    : cp_error_new(CP_ERR_NOT_FOUND, 0,
+					   "the code is of an instruction set that cprof does "
+					   "not read");
+	for (i = 0; !err && i < r->l->starts.count; i++) {
+		code = enclosed_at(r->l, r->l->starts.items[i]);
+		if (code != last)
+			err = list_enclosed(r, code);
+		last = code;
+	}
+	cp_decoder_destroy(r->decoder);
+	return err;
 }
 
 /* ---- the file ---- */
@@ -191,6 +321,8 @@ CP_ERROR cp_listing_read(struct cp_listing *l, const char *file, enum cp_syntax 
 					  : "none of its code is in a file";
 		return NULL;
 	}
+	if (!file && is_enclosed(l))
+		return read_enclosed(&r);
 	if (of->path[0] == '[') {
 		*why_ret = "its code is in no file";
 		return NULL;

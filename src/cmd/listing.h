@@ -9,8 +9,8 @@
 #include "image/image.h"
 #include "report/profile/listing.h"
 
-/* Reads the code of the listing's function from `file`, NULL: where it was recorded. One
- * with another build-id is refused. Not an error: there is no code to read; then
+/* Reads the code of the listing's function from `file`, NULL: what the recording encloses,
+ * else from where it was recorded. A file with another build-id is refused. Not an error: there is no code to read; then
  * *why_ret says why (static). */
 CP_ERROR cp_listing_read(struct cp_listing *l, const char *file, enum cp_syntax syntax,
 			 const struct cp_image_options *options, const char **why_ret);

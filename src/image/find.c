@@ -615,6 +615,55 @@ void cp_found_free(struct cp_found *found)
 	*found = (struct cp_found){ 0 };
 }
 
+#define TARGETS_MAX 16
+
+/* The text of a type without a name, with the full name of what it is about in it. */
+static const char *qualified_text(const struct cp_type *type)
+{
+	struct cp_debuginfo *all = type->unit->dwarf->all;
+	const uint64_t *known = cp_map_get(&type->unit->dwarf->names, type->die);
+	const struct cp_type *leaf = type;
+	const char *full, *at;
+	struct cp_buf text = { 0 };
+	unsigned i;
+
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	for (i = 0; leaf && !leaf->name && i < TARGETS_MAX; i++)
+		leaf = leaf->target;
+	full = leaf && leaf->name && leaf->unit
+		       ? cp_unit_function_name(leaf->unit, leaf->die, 0).name
+		       : NULL;
+	at = full ? strstr(type->text, leaf->name) : NULL;
+	if (!at || !strcmp(full, leaf->name))
+		return type->text;
+	cp_buf_add(&text, type->text, (size_t)(at - type->text));
+	cp_buf_str(&text, full);
+	cp_buf_str(&text, at + strlen(leaf->name));
+	cp_buf_u8(&text, 0);
+	if (text.failed || !cp_vec_push(&all->strings, text.bytes)) {
+		cp_buf_free(&text);
+		return type->text;
+	}
+	cp_map_put(&type->unit->dwarf->names, type->die, (uintptr_t)text.bytes);
+	return (const char *)text.bytes;
+}
+
+const char *cp_type_full_name(const struct cp_type *type)
+{
+	struct cp_image *image = cp_type_image(type);
+	const char *name = NULL;
+
+	if (!image || (!type->name && (!type->text || !type->target)))
+		return type->text ? type->text : "";
+	pthread_mutex_lock(&image->debug_lock);
+	if (cp_debuginfo_begin(image, STEPS))
+		name = type->name ? cp_unit_function_name(type->unit, type->die, 0).name
+				  : qualified_text(type);
+	pthread_mutex_unlock(&image->debug_lock);
+	return name ? name : type->text;
+}
+
 /* ---- template arguments ---- */
 
 static size_t read_arguments(struct cp_unit *unit, struct cp_walk *w,

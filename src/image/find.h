@@ -38,6 +38,10 @@ void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const c
 /* Behind the last "::" that is not in brackets. */
 const char *cp_name_last_part(const char *name);
 
+/* What a type is called with all that it is in: "ns::Widget", "main()::local"; as C has it
+ * where nothing names it ("const char *"). Lives as long as its image. */
+const char *cp_type_full_name(const struct cp_type *type);
+
 struct cp_type_argument {
 	const char *name; /* "" none */
 	const struct cp_type *type; /* or of the value; NULL: void */

@@ -92,3 +92,26 @@ uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget)
 		return natural(t->size);
 	}
 }
+
+#define PARTS_DEEP 32
+
+static void complete_parts(struct cp_image *image, const struct cp_type *type, unsigned depth)
+{
+	const struct cp_type *t = cp_type_strip(cp_type_complete(image, cp_type_strip(type)));
+	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
+	uint32_t i;
+
+	if (!t || depth == PARTS_DEEP)
+		return;
+	if (t->kind == CP_TYPE_ARRAY)
+		complete_parts(image, t->target, depth + 1);
+	for (i = 0; d && i < d->member_count; i++)
+		complete_parts(image, d->members[i].type, depth + 1);
+	for (i = 0; d && i < d->variant_count; i++)
+		complete_parts(image, d->variants[i].member.type, depth + 1);
+}
+
+void cp_type_complete_parts(struct cp_image *image, const struct cp_type *type)
+{
+	complete_parts(image, type, 0);
+}

@@ -13,6 +13,9 @@ bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget);
 /* True for gcc's transparent unions, which it describes without members: such a
  * union is passed as one of them is. */
 bool cp_type_is_transparent(const struct cp_type *type);
+/* Reads the details of all that a type is made of, pointers not followed. */
+void cp_type_complete_parts(struct cp_image *image, const struct cp_type *type);
+/* Of what was read: see cp_type_complete_parts(). */
 uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget);
 #define CP_CLASSIFY_BUDGET 20000u
 

@@ -82,6 +82,13 @@ const char *cp_signature_name(const struct cp_signature *s, size_t position)
 	return position < cp_signature_named_count(s) ? s->parameters[position].name : NULL;
 }
 
+const struct cp_type *cp_signature_type(const struct cp_signature *s, int position)
+{
+	if (position < 0)
+		return s->described ? s->function.result : NULL;
+	return (size_t)position < cp_signature_named_count(s) ? s->parameters[position].type : NULL;
+}
+
 bool cp_signature_is_described(const struct cp_signature *s)
 {
 	return s->described;

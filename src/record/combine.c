@@ -139,6 +139,27 @@ CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_
 	return NULL;
 }
 
+static void add_enclosed(struct cp_record_totals *sum, const struct cp_record_totals *t)
+{
+	sum->sources += t->sources;
+	sum->source_bytes += t->source_bytes;
+	sum->sources_left_out += t->sources_left_out;
+	sum->codes += t->codes;
+	sum->code_bytes += t->code_bytes;
+	sum->codes_left_out += t->codes_left_out;
+}
+
+static void add_perf(struct cp_record_totals *sum, const struct cp_record_totals *t)
+{
+	sum->finished += t->finished;
+	sum->cut_short += t->cut_short;
+	sum->perf_samples += t->perf_samples;
+	sum->perf_lost += t->perf_lost;
+	sum->perf_cut += t->perf_cut;
+	sum->perf_throttled += t->perf_throttled;
+	sum->perf_left += t->perf_left;
+}
+
 struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *const *parts,
 						 size_t count)
 {
@@ -206,13 +227,8 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		if (t->alloc_every)
 			sum.alloc_every = t->alloc_every; /* the same in all */
 		sum.alloc_passed += t->alloc_passed;
-		sum.finished += t->finished;
-		sum.cut_short += t->cut_short;
-		sum.perf_samples += t->perf_samples;
-		sum.perf_lost += t->perf_lost;
-		sum.perf_cut += t->perf_cut;
-		sum.perf_throttled += t->perf_throttled;
-		sum.perf_left += t->perf_left;
+		add_perf(&sum, t);
+		add_enclosed(&sum, t);
 		sum.ended = sum.ended && t->ended;
 		if (!sum.wait_status)
 			sum.wait_status = t->wait_status; /* one that failed, if any */

@@ -12,6 +12,7 @@
 #include "record/call_block_decode.h"
 #include "record/call_decode.h"
 #include "record/coverage_decode.h"
+#include "record/enclosed_decode.h"
 #include "record/info.h"
 #include "record/sample_decode.h"
 #include "record/sum_rows.h"
@@ -25,6 +26,7 @@ void cp_record_decoder_deinit(struct cp_record_decoder *d)
 		cp_map_free(&d->rows[t].places);
 	}
 	cp_vec_free(&d->strings);
+	cp_map_free(&d->code_frame_places);
 	cp_vec_free(&d->column);
 	cp_record_free_units(d);
 }
@@ -189,6 +191,8 @@ static const struct {
 	{ CP_RECORD_LIVES, decode_lives },
 	{ CP_RECORD_CALL_BLOCKS, cp_record_decode_blocks },
 	{ CP_RECORD_SUMS, cp_record_decode_sums },
+	{ CP_RECORD_SOURCE, cp_record_decode_source },
+	{ CP_RECORD_CODE, cp_record_decode_code },
 	{ CP_RECORD_PART, decode_part },
 	{ CP_RECORD_TOTALS, decode_totals },
 };

@@ -21,6 +21,8 @@ struct cp_record_decoder {
 	uint64_t next_sample, next_call, next_annotation; /* the number the next one should have */
 	CP_VEC(struct cp_record_unit) units;
 	struct cp_map unit_places; /* by a hash of image, revision, index */
+	struct cp_map code_frame_places; /* of a row of frames: a place of code that has them */
+	size_t code_frames; /* made for places of code */
 	bool no_memory;
 };
 

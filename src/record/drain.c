@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "record/enclose.h"
 #include "record/encode_kinds.h"
 #include "record/info.h"
 
@@ -29,6 +30,18 @@
 
 /* ---- locations and their names ---- */
 
+static void keep_key(struct cp_record_drain *d, const struct cp_record_new_location *l)
+{
+	bool ok = true;
+
+	if (l->image == CP_RECORD_NONE)
+		return;
+	while (ok && d->image_keys.count <= l->image)
+		ok = cp_vec_push(&d->image_keys, 0);
+	if (cp_record_encode_ok(&d->encoder, ok))
+		d->image_keys.items[l->image] = l->key;
+}
+
 static void ask_names(struct cp_record_drain *d, const struct cp_record_batch *b)
 {
 	uint32_t number = (uint32_t)d->encoder.tables[CP_RECORD_LOCATIONS].written.count;
@@ -38,6 +51,7 @@ static void ask_names(struct cp_record_drain *d, const struct cp_record_batch *b
 		struct cp_record_question q = { number, b->locations.items[i].key,
 						b->locations.items[i].address };
 
+		keep_key(d, &b->locations.items[i]);
 		if (!cp_record_namer_ask(&d->namer, &q)) {
 			cp_record_sink_fail(&d->sink, cp_error_nomem());
 			return;
@@ -204,6 +218,8 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	for (i = 0; i < b->sums.count; i++)
 		cp_record_encode_sum(e, 0, &b->sums.items[i]);
 	if (b->has_totals)
+		d->totals = b->totals;
+	if (b->has_totals)
 		cp_record_encode_totals(e, &b->totals);
 	if (b->counters.size)
 		cp_record_encode_counters(e, &b->counters);
@@ -242,6 +258,23 @@ static struct cp_record_batch *take(struct cp_record_drain *d, bool *last_ret)
 	return batch;
 }
 
+/* What the recording encloses. All is named by now. */
+static void enclose(struct cp_record_drain *d)
+{
+	const struct cp_record_enclose what = { .encoder = &d->encoder,
+						.resolver = &d->namer.resolver,
+						.image_keys = d->image_keys.items,
+						.image_count = d->image_keys.count,
+						.holds = d->preamble.holds };
+
+	if (!(what.holds & (CP_RECORD_HAS_SOURCE | CP_RECORD_HAS_CODE)) ||
+	    cp_record_sink_failed(&d->sink))
+		return;
+	cp_record_enclose(&what, &d->totals);
+	cp_record_encode_totals(&d->encoder, &d->totals);
+	cp_record_encode_flush(&d->encoder);
+}
+
 static void *run(void *arg)
 {
 	struct cp_record_drain *d = arg;
@@ -265,6 +298,7 @@ static void *run(void *arg)
 		}
 		cp_record_batch_free(batch);
 	}
+	enclose(d);
 	cp_record_sink_end(&d->sink, &d->info);
 	cp_record_sink_close(&d->sink);
 	return NULL;
@@ -287,6 +321,7 @@ static struct cp_error *random_id(uint8_t *id)
 static void deinit(struct cp_record_drain *d)
 {
 	cp_buf_free(&d->info);
+	cp_vec_free(&d->image_keys);
 	cp_record_encoder_deinit(&d->encoder);
 	cp_record_sink_deinit(&d->sink);
 	pthread_mutex_destroy(&d->lock);

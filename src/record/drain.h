@@ -29,6 +29,8 @@ struct cp_record_drain {
 	struct cp_record_encoder encoder;
 	struct cp_record_namer namer;
 	size_t unnamed; /* locations that the namer was asked for */
+	CP_VEC(uint64_t) image_keys; /* by number, of images that have locations; else 0 */
+	struct cp_record_totals totals; /* the last ones */
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* of what follows */

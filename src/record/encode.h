@@ -13,6 +13,7 @@
 #include "record/call_block_encode.h"
 #include "record/call_encode.h"
 #include "record/coverage_encode.h"
+#include "record/enclosed_encode.h"
 #include "record/life_encode.h"
 #include "record/sample_encode.h"
 #include "record/sink.h"
@@ -52,6 +53,7 @@ struct cp_record_encoder {
 	struct cp_record_annotating annotations;
 	struct cp_record_living lives;
 	struct cp_record_summing sums;
+	struct cp_record_enclosing enclosing;
 	struct cp_buf text, parts, totals, counters;
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */

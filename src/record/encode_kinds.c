@@ -9,5 +9,6 @@ const struct cp_record_encode_kind cp_record_encode_kinds[] = {
 	{ cp_record_put_coverage, cp_record_covering_free },
 	{ cp_record_put_lives, cp_record_lives_free },
 	{ cp_record_put_sums, cp_record_sums_free },
+	{ cp_record_put_enclosed, cp_record_enclosing_free },
 	{ NULL, NULL },
 };

@@ -429,6 +429,12 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(perf_throttled) \
 	X(perf_left) \
 	X(calls_left_out) \
+	X(sources) \
+	X(source_bytes) \
+	X(sources_left_out) \
+	X(codes) \
+	X(code_bytes) \
+	X(codes_left_out) \
 	X(event_count) \
 	X(event_unsampled)
 

@@ -22,6 +22,7 @@
  *   coverage ─> images, strings
  *   annotations ─> threads, strings
  *   sums ─────> threads, processes, locations
+ *   code ─────> images, frames, strings
  *
  * Rows refer only to rows written before them, in the same chunk or earlier.
  * A row whose reference is missing (lost with a chunk) is missing itself, and
@@ -38,7 +39,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 7 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 8 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -99,6 +100,8 @@ enum cp_record_section {
 	CP_RECORD_CALLS_WIDE = 26, /* calls, with events of kinds that do not fit in the other */
 	CP_RECORD_SUMS = 27, /* of calls: see sum_rows.h */
 	CP_RECORD_CALL_BLOCKS = 28, /* see call_block.h */
+	CP_RECORD_SOURCE = 29, /* see enclosed.h */
+	CP_RECORD_CODE = 30,
 };
 
 #define CP_RECORD_WIDTH_MAX 7

@@ -22,7 +22,7 @@
 #include "record/encode_kinds.h"
 #include "record/info.h"
 #include "record/kept.h"
-#include "record/merge_coverage.h"
+#include "record/merge_enclosed.h"
 #include "record/reader.h"
 #include "record/shards.h"
 
@@ -58,6 +58,8 @@ struct merge {
 	CP_VEC(struct image) image_list; /* by key */
 	struct cp_interner locations; /* rows */
 	struct cp_merged_coverage coverage;
+	struct cp_merge_from *from; /* in the arena: inputs of which shards are chosen */
+	size_t from_count;
 	struct cp_map nodes, stacks;
 	uint32_t node_count, stack_count;
 	struct cp_record_arena arena;
@@ -281,6 +283,8 @@ static struct cp_error *collect_coverage(struct merge *m)
 	for (i = 0; i < m->shards.list.count; i++)
 		parts[m->shards.list.items[i].input][m->shards.list.items[i].number] =
 			(uint32_t)i + 1;
+	m->from = from;
+	m->from_count = n;
 	return cp_merge_coverage(from, n, &m->coverage);
 }
 
@@ -674,6 +678,7 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 		write_sums(m, &m->shards.list.items[i], (uint32_t)i);
 	}
 	cp_merged_coverage_write(&m->coverage, &m->encoder);
+	cp_merge_enclosed(m->from, m->from_count, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);
 	cp_record_combine_counters(m->inputs, m->input_count, &counters);
 	cp_record_encode_counters(&m->encoder, &counters);

@@ -43,7 +43,7 @@ void cp_record_name_start(struct cp_record_names *names, uint64_t function_start
 	names->start = function_start;
 }
 
-static void names_free(struct cp_record_names *names)
+void cp_record_names_free(struct cp_record_names *names)
 {
 	size_t i;
 
@@ -57,7 +57,7 @@ void cp_record_answers_free(struct cp_record_answers *answers)
 	size_t i;
 
 	for (i = 0; i < answers->list.count; i++)
-		names_free(&answers->list.items[i]);
+		cp_record_names_free(&answers->list.items[i]);
 	cp_vec_free(&answers->list);
 }
 

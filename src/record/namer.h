@@ -53,6 +53,7 @@ void cp_record_namer_drop(struct cp_record_namer *n);
 /* Waits until all is answered, but no longer than this, and takes the answers
  * so far, in the order of the questions. */
 struct cp_record_answers cp_record_namer_collect(struct cp_record_namer *n, uint64_t wait_ns);
+void cp_record_names_free(struct cp_record_names *names);
 void cp_record_answers_free(struct cp_record_answers *answers);
 
 #endif

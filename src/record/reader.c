@@ -385,6 +385,8 @@ void cp_record_destroy(struct cp_record *r)
 	cp_record_free_annotations(r);
 	cp_record_free_sums(r);
 	cp_vec_free(&r->counters);
+	cp_vec_free(&r->sources);
+	cp_vec_free(&r->codes);
 	cp_vec_free(&r->lives);
 	cp_vec_free(&r->life_parts);
 	cp_map_free(&r->life_places);
@@ -422,6 +424,8 @@ GETTERS(image, images)
 GETTERS(location, locations)
 GETTERS(part, parts)
 GETTERS(life, lives)
+GETTERS(source, sources)
+GETTERS(code, codes)
 
 size_t cp_record_stack_count(const struct cp_record *r)
 {

@@ -13,6 +13,7 @@
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
  *     annotation_decode.c   annotations
  *     sum_rows.c            calls that are added up
+ *     enclosed_decode.c     sources and code
  *       decoder.c   rows, and what tells numbers of the file from places here
  */
 #ifndef CP_RECORD_READER_H
@@ -25,6 +26,7 @@
 #include "record/call_block_decode.h"
 #include "record/calls.h"
 #include "record/coverage.h"
+#include "record/enclosed.h"
 #include "record/lives.h"
 #include "record/format.h"
 #include "record/sum_rows.h"
@@ -149,6 +151,8 @@ struct cp_record {
 	CP_VEC(struct cp_record_sum_part) sum_parts; /* by part */
 	struct cp_interner sum_keys; /* of each, until the record is built */
 	CP_VEC(struct cp_record_counter) counters; /* strings in the arena */
+	CP_VEC(struct cp_record_source) sources; /* texts in the arena */
+	CP_VEC(struct cp_record_code) codes; /* the rest in the arena */
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };
 

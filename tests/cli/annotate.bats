@@ -144,3 +144,55 @@ two_loops() {
 	run "$CPROF" annotate
 	assert_failure 2
 }
+
+@test "annotate: from the recording alone, where source and code were kept" {
+	two_loops
+	"$CPROF" run -q -s 499 --keep-source --keep-code -- ./loops >/dev/null
+	"$CPROF" run -q -s 499 -o plain.data -- ./loops >/dev/null
+	"$CPROF" annotate --json work >there.json
+	"$CPROF" annotate --all --syntax=intel --binary=loops work >there.file
+	"$CPROF" annotate --all --syntax=intel work >there
+	diff there there.file
+	mkdir elsewhere
+	mv loops loops.c square.h elsewhere
+	"$CPROF" annotate --json work >gone.json
+	diff there.json gone.json
+	"$CPROF" annotate --all --syntax=intel work | diff there -
+	# objdump says the same of the file that is gone.
+	run python3 "$SOURCES/tests/cli/listing_judge.py" gone.json elsewhere/loops
+	assert_success
+	assert_file_contains there 'return x \* x % 1013;'
+	# Without it both are missing.
+	run "$CPROF" annotate plain.data work
+	assert_failure 1
+	run "$CPROF" annotate --source plain.data work
+	refute_output --partial 'return x * x % 1013;'
+}
+
+@test "annotate: what was kept is merged, in any order, and rotated" {
+	two_loops
+	for n in 1 2; do
+		"$CPROF" run -q -s 499 --keep-source --keep-code -o $n.data -- ./loops >/dev/null
+	done
+	rm loops loops.c square.h
+	"$CPROF" merge -o one.data 1.data 2.data
+	"$CPROF" merge -o other.data 2.data 1.data
+	"$CPROF" merge -o again.data one.data 1.data
+	cmp one.data other.data
+	cmp one.data again.data
+	run "$CPROF" annotate one.data work
+	assert_output --partial 'return x * x % 1013;'
+	assert_output --partial 'imull'
+	assert_equal "$("$CPROF" report --json one.data | jq .kept.sources)" 2
+	run "$CPROF" report one.data
+	assert_output --partial 'with 2 source files'
+}
+
+@test "annotate: a source that is too large is left out, and said to be" {
+	two_loops
+	head -c 5000000 /dev/zero | tr '\0' '\n' >>square.h
+	"$CPROF" run -q -s 499 --keep-source -- ./loops >/dev/null
+	run "$CPROF" report
+	assert_output --partial 'with 1 source file, too large 1'
+	assert_equal "$("$CPROF" report --json | jq -c '.kept | [.sources, .sources_left_out, .functions]')" '[1,1,0]'
+}

@@ -42,6 +42,53 @@ same() {
 	same -t 'base,outer,middle,split,leaf,in_thread' -- "$TRACEES/inherit" --mode=thread
 }
 
+@test "who calls is not looked at again in every process" {
+	# The callers are not traced themselves, and one of them is the C library.
+	cat >callers.c <<-'END'
+		#include <stdlib.h>
+		#define NO_INLINE __attribute__((noinline))
+		NO_INLINE int leaf(int n)
+		{
+			volatile int sum = n;
+
+			sum += n * 3;
+			return sum + 1;
+		}
+		NO_INLINE int by_value(const void *a, const void *b)
+		{
+			volatile int x = *(const int *)a, y = *(const int *)b;
+
+			return x - y;
+		}
+		#define THREE(n) leaf(n) + leaf((n) + 1) + leaf((n) + 2)
+		NO_INLINE int first(int n) { return THREE(n) + THREE(2 * n) + THREE(3 * n); }
+		NO_INLINE int second(int n) { return THREE(n) + THREE(4 * n) + first(n); }
+		int main(int argc, char **argv)
+		{
+			int values[] = { 5, 3, 9, 1 }, i;
+
+			for (i = 0; i < argc + 3; i++)
+				values[i % 4] += first(i) + second(i);
+			qsort(values, 4, sizeof(int), by_value);
+			return values[0] == 77 || !argv;
+		}
+	END
+	cc -O1 -g -o callers callers.c
+	run_times() {
+		"$CPROF" run -q -o "$1.data" --max-rate=0 "$2" -t 'leaf,by_value' -- \
+			sh -c "for i in \$(seq $1); do ./callers \$i || exit; done"
+		"$CPROF" report --json "$1.data" | jq .overhead.stops
+	}
+	few=$(run_times 10 --fast)
+	many=$(run_times 40 --fast)
+	echo "$few stops of 10 processes, $many of 40"
+	[ $((many - few)) -lt "$few" ]
+	"$CPROF" replay --json 40.data >fast.json
+	run_times 40 --traps
+	"$CPROF" replay --json 40.data >traps.json
+	python3 "$SOURCES/tests/cli/trees_judge.py" traps.json fast.json
+}
+
 @test "stacks that records bring are those of stops" {
 	# Of who is more than 16 KiB deep a stop brings it.
 	cat >deep.c <<-END

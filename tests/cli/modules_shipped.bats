@@ -517,7 +517,7 @@ installed() {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
 	cd mine || return
-	for name in slow top ends threads big iostacks slowsql connects; do
+	for name in slow top ends threads big iostacks slowsql connects bytype; do
 		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
 		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
 	done
@@ -555,6 +555,11 @@ END
 	[[ $stderr == *'exit is called:'*'  give_up '*p.c:9*'  main '*p.c:18* ]]
 	separately "$prefix/bin/cprof" run --profile=big:1000 -- ./p
 	[[ $stderr == *'1048576 bytes:'*'  main'* && $stderr != *'100 bytes'* ]]
+	printf '%s\n' '#include <vector>' 'struct pair { char c; long l; };' \
+		'int main() { std::vector<pair> v; v.reserve(10); return (int)v.size(); }' >typed.cpp
+	g++ -g -o typed typed.cpp
+	separately "$prefix/bin/cprof" run --profile=bytype -- ./typed
+	[[ $stderr == *'1 blocks, 160 bytes: pair, 7 of 16 padding' ]]
 	printf '%s\n' '#include <unistd.h>' '__attribute__((noinline)) long save(void) { return write(1, "12345\n", 6) + 1; }' \
 		'int main(void) { return save() != 7; }' >saves.c
 	gcc -O1 -o saves saves.c

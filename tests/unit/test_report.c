@@ -8,11 +8,11 @@
 #include <math.h>
 
 #include "base/buf.h"
+#include "base/heaptype.h"
 #include "made_recording.h"
 #include "report/export/export.h"
 #include "report/export/flame.h"
 #include "report/profile/create.h"
-#include "report/profile/heaptypes.h"
 #include "report/tables/diff.h"
 #include "report/tables/json.h"
 #include "report/tables/report.h"

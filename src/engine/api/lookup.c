@@ -2,6 +2,8 @@
  *
  * Functions, threads and images looked for, and what is known of a function.
  */
+#include "engine/api/lookup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +23,7 @@
 
 #define STRING_CHUNK 256u
 
-/* The process that a question is about that names none. */
-static cprof_process *process_asked(cprof_session *s)
+cprof_process *engine_asked_process(cprof_session *s)
 {
 	if (!s)
 		return NULL;
@@ -57,7 +58,7 @@ void cprof_image_for_each_function(const cprof_image *image,
 const cprof_function *cprof_function_from_ip(cprof_addr ip)
 {
 	cprof_session *s = cprof_session_current();
-	cprof_process *p = process_asked(s);
+	cprof_process *p = engine_asked_process(s);
 	const struct engine_text *text;
 
 	if (!p)
@@ -127,18 +128,24 @@ static void each_image(cprof_process *p, bool (*cb)(cprof_image *, void *), void
 	}
 }
 
+void engine_asked_images(bool (*cb)(cprof_image *image, void *data), void *data)
+{
+	cprof_process *p = engine_asked_process(cprof_session_current());
+	bool go_on = true;
+
+	if (p)
+		each_image(p, cb, data, &go_on);
+}
+
 const cprof_function *cprof_function_from_name(const cprof_image *image, const char *name)
 {
 	struct search search = { .name = name };
-	cprof_process *p = process_asked(cprof_session_current());
-	bool go_on = true;
 
 	if (!name || !*name)
 		return NULL;
 	if (image)
 		return named_in(image, name);
-	if (p)
-		each_image(p, search_image, &search, &go_on);
+	engine_asked_images(search_image, &search);
 	return search.found;
 }
 

@@ -365,6 +365,7 @@ static void note_stacks_within(cprof_process *p)
 	if (p->stacks_within)
 		return;
 	p->stacks_within = true;
+	p->session->calls->stacks_within = true;
 	cp_debug("%d: stacks lie within frames of other stacks", p->pid);
 	while ((t = next_thread(p, &cursor)))
 		if (t->stack_end) {

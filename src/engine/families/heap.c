@@ -27,6 +27,8 @@
 #include "arch/arch.h"
 #include "base/text.h"
 #include "engine/calls/calls.h"
+#include "engine/families/heap_names.h"
+#include "engine/families/heap_types.h"
 #include "engine/frames/snapshot.h"
 #include "engine/probes/rings.h"
 #include "engine/probes/roles.h"
@@ -47,19 +49,6 @@
 #define CALL_PASSED 0x400u
 #define CALL_ROLE_SHIFT 16 /* of GOES_ON: the role of what goes on */
 
-enum {
-	MALLOC = 1, /* (size) */
-	CALLOC, /* (count, size) */
-	ALIGNED, /* (alignment, size) */
-	POSIX, /* (where to, alignment, size) */
-	REALLOC, /* (address, size) */
-	REALLOCARRAY, /* (address, count, size) */
-	RUST_REALLOC, /* (address, old size, alignment, size) */
-	FREE, /* (address) */
-	GOES_ON, /* where one of these jumped to */
-	ROLES
-};
-
 /* Addresses that a process was seen to allocate -> when that was, last. */
 struct blocks {
 	const cprof_process *process;
@@ -75,6 +64,7 @@ struct heap {
 	cprof_allocation_statistics statistics; /* of processes that had pauses */
 	uint64_t every; /* one about every so many bytes is told; 0: all are */
 	bool all; /* some profiler wants to be told of all */
+	struct engine_heap_types *types; /* owned; NULL: not asked for */
 	cprof_allocation current;
 	bool has_current;
 	/* By thread, the call of an allocator that ended last in a jump: struct cp_call, owned.
@@ -121,6 +111,18 @@ bool cprof_profiler_sample_allocations(uint64_t bytes)
 	return true;
 }
 
+bool cprof_profiler_enable_allocation_types(void)
+{
+	struct heap *h;
+
+	if (!cprof_profiler_enable_allocations())
+		return false;
+	h = heap_of(cprof_session_current());
+	if (!h->types)
+		h->types = engine_heap_types_create();
+	return h->types != NULL;
+}
+
 /* How many bytes there are to one block that is told, about; 0: all blocks are told. */
 static uint64_t every(const cprof_session *s)
 {
@@ -142,6 +144,7 @@ static void free_heap(cprof_session *s)
 	while (cp_map_next(&h->ended, &cursor, &tid, &call))
 		free((struct cp_call *)(uintptr_t)call);
 	cp_map_free(&h->ended);
+	engine_heap_types_free(h->types);
 	free(h);
 	s->own[ENGINE_FAMILY_HEAP] = NULL;
 }
@@ -153,94 +156,6 @@ static void explain(cprof_session *s)
 			    "allocations of %s can't be watched: no function that allocates has "
 			    "a name there",
 			    s->command && *s->command ? s->command[0] : "the program");
-}
-
-/* ---- functions ---- */
-
-static const struct engine_role_name functions[] = {
-	{ "malloc", MALLOC },
-	{ "valloc", MALLOC },
-	{ "pvalloc", MALLOC },
-	{ "calloc", CALLOC },
-	{ "memalign", ALIGNED },
-	{ "aligned_alloc", ALIGNED },
-	{ "posix_memalign", POSIX },
-	{ "realloc", REALLOC },
-	{ "reallocarray", REALLOCARRAY },
-	{ "free", FREE },
-	{ "cfree", FREE },
-	/* jemalloc's own: (size, flags), (address, size, flags), ... */
-	{ "mallocx", MALLOC },
-	{ "rallocx", REALLOC },
-	{ "dallocx", FREE },
-	{ "sdallocx", FREE },
-	/* A global allocator of a Rust program's; without one, what is called is malloc. */
-	{ "__rg_alloc", MALLOC },
-	{ "__rg_alloc_zeroed", MALLOC },
-	{ "__rg_realloc", RUST_REALLOC },
-	{ "__rg_dealloc", FREE },
-};
-
-static uint8_t c_role(const char *name, size_t length)
-{
-	static const char *const prefixes[] = { "je_", "mi_", "tc_" };
-	size_t i;
-
-	for (i = 0; i < CP_ARRAY_SIZE(prefixes); i++) {
-		if (length > 3 && !strncmp(name, prefixes[i], 3)) {
-			name += 3;
-			length -= 3;
-			break;
-		}
-	}
-	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
-}
-
-/* `_RNvCs1a2b_7___rustc10___rg_alloc`: the last piece of a name of Rust's. */
-static uint8_t rust_role(const char *name, size_t length)
-{
-	const char *at = memmem(name, length, "___rg_", 6);
-
-	return at ? c_role(at + 1, length - (size_t)(at + 1 - name)) : 0;
-}
-
-/* operator new and delete, whose first argument is the size, or the address; not the
- * forms that are given a place. */
-static uint8_t operator_role(const char *name)
-{
-	static const char *const news[] = { "", "RKSt9nothrow_t", "St11align_val_t",
-					    "St11align_val_tRKSt9nothrow_t", NULL };
-	static const char *const deletes[] = { "",
-					       "m",
-					       "RKSt9nothrow_t",
-					       "St11align_val_t",
-					       "mSt11align_val_t",
-					       "St11align_val_tRKSt9nothrow_t",
-					       NULL };
-
-	if (cp_starts_with(name, "_Znwm") || cp_starts_with(name, "_Znam"))
-		return cp_is_any(name + 5, news) ? MALLOC : 0;
-	if (cp_starts_with(name, "_ZdlPv") || cp_starts_with(name, "_ZdaPv"))
-		return cp_is_any(name + 6, deletes) ? FREE : 0;
-	return 0;
-}
-
-/* Do operators of the image only call malloc and free, which are watched anyway? */
-static bool only_calls_malloc(const char *image)
-{
-	return cp_starts_with(image, "libstdc++.") || cp_starts_with(image, "libc++.") ||
-	       cp_starts_with(image, "libc++abi.");
-}
-
-static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
-{
-	uint8_t role = local ? 0 : c_role(name, length);
-
-	if (!role && *name == '_')
-		role = rust_role(name, length);
-	if (!role && *name == '_' && !only_calls_malloc(image))
-		role = operator_role(name);
-	return role;
 }
 
 static void note_found(cprof_session *s)
@@ -346,12 +261,14 @@ enum told { ALLOCATED, MOVED, RESIZED, FREED };
 
 static void tell(cprof_session *s, const cprof_allocation *a, enum told what)
 {
-	const cprof_object object = { .address = a->address, .size = a->size };
+	cprof_object object = { .address = a->address, .size = a->size };
 	const cprof_addr pair[2] = { a->previous, a->address };
 	struct heap *h = heap_of(s);
 
 	h->current = *a;
 	h->has_current = true;
+	if (h->types && (what == ALLOCATED || what == RESIZED))
+		engine_heap_type(s, h->types, &object);
 	switch (what) {
 	case ALLOCATED:
 		engine_raise(s, gc_allocation, &object);
@@ -778,7 +695,7 @@ const struct engine_family engine_heap_family = {
 	.roles = roles,
 	.goes_on = GOES_ON,
 	.pauses = true,
-	.role_of = role_of,
+	.role_of = engine_heap_role_of,
 	.found = note_found,
 	.sampled = sampled,
 	.entered = entered,

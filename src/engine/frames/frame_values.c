@@ -209,3 +209,10 @@ void engine_frame_end(struct engine_frame *f)
 	if (f->session->walking <= 1)
 		cp_value_arena_reset(f->session->frame_arena);
 }
+
+void engine_frames_free(cprof_session *s)
+{
+	free(s->frames);
+	cp_value_arena_destroy(s->frame_arena);
+	cp_value_arena_destroy(s->object_arena);
+}

@@ -21,5 +21,7 @@ bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
 			struct cp_value_bytes *ret);
 /* The callback is over: frees the frame's values. */
 void engine_frame_end(struct engine_frame *f);
+/* Frees what the session's walks, and values, are kept in. */
+void engine_frames_free(cprof_session *s);
 
 #endif

@@ -7,6 +7,9 @@
  * nobody is known to call from stops, and its stack is looked at: is it the thread's own,
  * that place is known from then on, on that place of the stack, and after some, on any. If
  * it is not, all calls of the process are told by stops.
+ *
+ * The next process of the same file does not stop for what was so in several before it, as
+ * long as none of the run has such stacks.
  */
 #include "engine/probes/callers.h"
 
@@ -26,6 +29,34 @@ static void add_place(const struct engine_rings *rings, uint64_t from, uint64_t 
 
 #define BLIND 64u /* looks at stacks of a process that told nothing */
 #define PLACES 32u /* on stacks, of one that calls: then it is known everywhere */
+#define PROCESSES 8u /* that call from there: then it is known in those that follow */
+
+/* From there, on its thread's own stack. */
+static void count_process(const cprof_process *p, uint64_t from)
+{
+	const struct engine_text *text = engine_find_text(p, from);
+	const uint64_t *count;
+	struct cp_map *callers;
+	uint64_t address;
+
+	if (!text)
+		return;
+	callers = &text->image->assembly->callers;
+	address = from - text->image->bias;
+	count = cp_map_get(callers, address);
+	cp_map_put(callers, address, count ? *count + 1 : 1);
+}
+
+static void add_counted(const cprof_image *image)
+{
+	const struct engine_rings *rings = image->process->detours->rings;
+	uint64_t address, count;
+	size_t cursor = 0;
+
+	while (cp_map_next(&image->assembly->callers, &cursor, &address, &count))
+		if (count >= PROCESSES)
+			add_place(rings, address + image->bias, 0);
+}
 
 void engine_callers_looked_at(const cprof_process *p, uint64_t from, uint64_t sp, bool own)
 {
@@ -36,6 +67,8 @@ void engine_callers_looked_at(const cprof_process *p, uint64_t from, uint64_t sp
 		return;
 	count = cp_map_get(&rings->callers, from);
 	places = count ? *count + 1 : 1;
+	if (own && !count)
+		count_process(p, from);
 	cp_map_put(&rings->callers, from, places);
 	add_place(rings, from, places < PLACES ? sp : 0);
 }
@@ -56,4 +89,7 @@ void engine_callers_add(cprof_image *image, const struct engine_numbers *numbers
 
 	for (i = 0; !c->condition && i < numbers->count; i++)
 		engine_windows_returns(c->traced.items[numbers->items[i]], add_caller, image);
+	for (i = 0; !c->stacks_within && i < image->process->images.count; i++)
+		if (image->process->images.items[i]->mapped)
+			add_counted(image->process->images.items[i]);
 }

@@ -371,18 +371,23 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 	cprof_assembly *a = image->assembly;
 	struct engine_plans *plans = engine_plans_of(a);
 	struct cp_probe_plan plan = { 0 };
+	bool by_names;
 	size_t i;
 
 	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
 		return false;
 	engine_ifuncs_wanted(image, false);
 	engine_roles_follow(s, a);
+	by_names =
+		engine_asked_before(s, image) && !plans->choices.count && !engine_roles_in(image);
 	if (what != ENGINE_PLAN_OTHERS && s->introspection)
 		engine_rank_images(image->process);
 	for (i = 0; engine_decoder(s->calls) && i < plans->functions.count; i++) {
 		struct cp_probe_function *f = &plans->functions.items[i];
 		struct engine_wish wish = { 0 };
 
+		if (by_names && engine_asked_for_nothing(plans->asked, i))
+			continue;
 		if (is_about(what, f))
 			wish = wanted(s, image, f);
 		if (!wish.flags || (plans->hook_address && f->address == plans->hook_address))

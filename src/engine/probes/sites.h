@@ -252,6 +252,7 @@ struct engine_calls {
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
 	bool chain_falls; /* it leads below where it has been: to another stack */
+	bool stacks_within; /* in some process stacks lie within frames of others */
 	/* counts */
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */

@@ -48,6 +48,19 @@ static bool is_same(const struct engine_asked *asked, const cprof_session *s,
 	       (!of->started_as || !strcmp(asked->started_as, of->started_as));
 }
 
+bool engine_asked_before(const cprof_session *s, const cprof_image *image)
+{
+	const struct cp_probe_image of = engine_probe_image(image);
+
+	return !s->calls->filters && is_same(image->assembly->plans->asked, s, &of);
+}
+
+bool engine_asked_for_nothing(const struct engine_asked *asked, size_t number)
+{
+	return number < asked->count && asked->functions[number].known &&
+	       !asked->functions[number].says.flags && !asked->functions[number].says.name;
+}
+
 /* NULL without memory. */
 static struct engine_asked *asked_of(const cprof_session *s, struct engine_plans *plans,
 				     const struct cp_probe_image *of)

@@ -32,6 +32,10 @@ struct engine_asking {
 /* Adds what the filters want of `f`, by its own names. */
 void engine_ask(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
 		struct engine_asking *a);
+/* Do specs alone decide, and is what they said of the image's functions still so? */
+bool engine_asked_before(const cprof_session *s, const cprof_image *image);
+/* Then: they said of the function that nobody wants it. */
+bool engine_asked_for_nothing(const struct engine_asked *asked, size_t number);
 void engine_asked_free(struct engine_asked *asked);
 struct engine_wish engine_settle(const struct engine_asking *a);
 

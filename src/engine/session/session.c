@@ -33,6 +33,7 @@
 #include "engine/calls/reading.h"
 #include "engine/calls/records.h"
 #include "engine/families/loaded.h"
+#include "engine/frames/frame_values.h"
 #include "engine/frames/places.h"
 #include "engine/frames/snapshot.h"
 #include "engine/probes/arm.h"
@@ -790,8 +791,7 @@ void cprof_session_destroy(cprof_session *s)
 		free(s->warnings.items[i]);
 	cp_vec_free(&s->warnings);
 	cp_vec_free(&s->steered.watched);
-	free(s->frames);
-	cp_value_arena_destroy(s->frame_arena);
+	engine_frames_free(s);
 	cp_close_fd(&s->stop_fd);
 	cp_link_deinit(&s->link);
 	cp_error_free(s->error);

@@ -61,6 +61,7 @@ void engine_assembly_free(cprof_assembly *a)
 	cp_image_destroy(a->image);
 	cp_perf_map_destroy(a->jit);
 	cp_map_free(&a->called);
+	cp_map_free(&a->callers);
 	pthread_mutex_destroy(&a->lock);
 	free(a->path);
 	free(a);

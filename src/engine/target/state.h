@@ -62,6 +62,7 @@ struct cprof_assembly {
 	bool has_jit; /* it has the debuggers' list of such code, at jit_list */
 	struct cp_vaddr jit_list;
 	struct cp_map called; /* link-time address -> name of the ifunc by which it was asked for */
+	struct cp_map callers; /* link-time return address -> processes (probes/callers.c) */
 	struct engine_places *places; /* owned; NULL: nobody asked for values of frames */
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
@@ -267,6 +268,7 @@ struct cprof_session {
 	cprof_on_full on_full;
 	struct cp_value_limits limits;
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
+	struct cp_value_arena *object_arena; /* of the last object's value; NULL: none yet */
 	uint64_t heartbeat_ns, beat_ns, begin_ns; /* beat: to detours; begin: of run() */
 	uint64_t last_ns; /* later records are not taken: without a tracer they never end */
 	size_t recorded; /* what detours had recorded when it was last looked at */

@@ -160,6 +160,10 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 		log->stacks = true;
 		return true;
 	}
+	if (!strcmp(key, "keep-source") && !value)
+		return log->keep_source = true;
+	if (!strcmp(key, "keep-code") && !value)
+		return log->keep_code = true;
 	if ((!strcmp(key, "output") || !strcmp(key, "file")) && value && *value) {
 		free(log->output);
 		log->output = strdup(value);
@@ -179,6 +183,8 @@ static const char help_begin[] =
 	"  rotate=TIME[:N]    FILE is complete each TIME, and becomes FILE.1, FILE.2, ...; of "
 	"these\n"
 	"                     the last N stay\n"
+	"  keep-source        the recording holds the source files that it leads to,\n"
+	"  keep-code          and the code of the functions that were seen\n"
 	"  report             prints the report at the end\n";
 static const char help_defaults[] =
 	"  maxframes=N        innermost frames of a stack; 0: all\n"

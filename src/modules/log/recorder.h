@@ -122,6 +122,7 @@ struct cprof_profiler {
 	bool paused; /* who steers the session wants nothing recorded now */
 	/* settings of several families */
 	bool stacks; /* a stack with each event */
+	bool keep_source, keep_code; /* the recording encloses them */
 	bool no_defaults;
 	uint32_t max_frames; /* 0: all */
 	cprof_profiler_handle verbose; /* NULL: nothing is said */

@@ -13,6 +13,7 @@
 #include "base/types.h"
 #include "modules/log/output.h"
 #include "record/counters.h"
+#include "record/enclosed.h"
 
 /* ---- names ---- */
 
@@ -37,6 +38,25 @@ static void resolve(void *ctx, uint64_t key, uint64_t address, struct cp_record_
 	if (key != CP_RECORD_NO_KEY)
 		cprof_assembly_symbolize((cprof_assembly *)(uintptr_t)key, address, name_frame,
 					 names);
+}
+
+static void keep_instruction(const cprof_instruction *insn, void *data)
+{
+	cp_record_code_instruction(data, insn->address, insn->bytes, insn->size);
+	cp_record_code_refers(data, insn->refers, insn->data, insn->name, insn->offset);
+}
+
+static uint64_t code(void *ctx, uint64_t key, uint64_t address, uint64_t most,
+		     struct cp_record_code_builder *builder)
+{
+	uint64_t left_out = 0;
+
+	(void)ctx;
+	if (key == CP_RECORD_NO_KEY || !key)
+		return 0;
+	cprof_assembly_each_instruction((cprof_assembly *)(uintptr_t)key, address, most,
+					keep_instruction, builder, &left_out);
+	return left_out;
 }
 
 /* ---- the beginning ---- */
@@ -64,7 +84,7 @@ uint32_t cp_recorder_holds(const cprof_profiler *log)
 CP_ERROR cp_recorder_open_writer(cprof_profiler *log, uint64_t start_ns)
 {
 	cprof_session *s = cprof_session_current();
-	const struct cp_record_resolver resolver = { resolve, log };
+	const struct cp_record_resolver resolver = { resolve, log, code };
 	char *const nothing[] = { NULL };
 	char *const *command = cprof_session_command(s);
 	struct utsname u;
@@ -89,6 +109,8 @@ CP_ERROR cp_recorder_open_writer(cprof_profiler *log, uint64_t start_ns)
 
 	CP_FOR_EACH_PART(log, part, describe)
 	part->family->describe(log, &info);
+	info.holds |= (log->keep_source ? CP_RECORD_HAS_SOURCE : 0) |
+		      (log->keep_code ? CP_RECORD_HAS_CODE : 0);
 	uname(&u);
 	read_boot_id(boot_id, sizeof(boot_id));
 	info.host = u.nodename;

@@ -9,14 +9,16 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "record/enclosed.h"
 
 #define SIZE_LIMIT (16u << 20)
 #define TAB 8
 
 void cp_source_deinit(struct cp_source *s)
 {
-	free(s->text);
-	*s = (struct cp_source){ 0 };
+	free(s->owned);
+	*s = (struct cp_source){ .record = s->record };
 }
 
 char *cp_source_read(const char *path, size_t *size_ret, uint64_t *written_ns_ret)
@@ -41,11 +43,37 @@ char *cp_source_read(const char *path, size_t *size_ret, uint64_t *written_ns_re
 	return text;
 }
 
+/* Frames' paths are shown without "x/.."; of several texts the last written counts. */
+static const struct cp_record_source *enclosed(const struct cp_record *r, const char *path)
+{
+	struct cp_buf shown CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_record_source *best = NULL;
+	uint32_t i;
+
+	for (i = 0; i < cp_record_source_count(r); i++) {
+		const struct cp_record_source *s = cp_record_get_source(r, i);
+
+		cp_buf_clear(&shown);
+		cp_path_shorten(&shown, s->path);
+		if (!shown.failed && shown.bytes && !strcmp(shown.bytes, path) &&
+		    (!best || s->written_ns > best->written_ns))
+			best = s;
+	}
+	return best;
+}
+
 static void load(struct cp_source *s, const char *path)
 {
+	const struct cp_record_source *kept = s->record ? enclosed(s->record, path) : NULL;
+
 	cp_source_deinit(s);
 	s->path = path;
-	s->text = cp_source_read(path, &s->size, NULL);
+	if (kept) {
+		s->text = kept->text;
+		s->size = kept->size;
+	} else {
+		s->text = s->owned = cp_source_read(path, &s->size, NULL);
+	}
 }
 
 /* Line `line` of what is loaded: from *at_ret up to *end_ret. */

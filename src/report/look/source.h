@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines of source files, when they are where the debug information says. The
- * paths come from the recording: only regular files are opened, and of a
- * bounded size.
+ * Lines of source files: those that the recording encloses, else those that are
+ * where the debug information says. The paths come from the recording: only
+ * regular files are opened, and of a bounded size.
  */
 #ifndef CP_REPORT_SOURCE_H
 #define CP_REPORT_SOURCE_H
@@ -12,10 +12,13 @@
 #include <stdint.h>
 
 struct cp_buf;
+struct cp_record;
 
 struct cp_source {
+	const struct cp_record *record; /* borrowed; what it encloses counts first; NULL: none */
 	const char *path; /* borrowed; of what is in `text` */
-	char *text; /* owned; NULL: not readable */
+	const char *text; /* NULL: not readable */
+	char *owned; /* that, where it is no recording's */
 	size_t size;
 };
 

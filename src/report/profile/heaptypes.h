@@ -25,9 +25,4 @@ void cp_heap_types_deinit(struct cp_heap_types *types);
 /* Is any type told? */
 bool cp_heap_types_are_told(const struct cp_heap_types *types);
 
-/* The type that a function of a library allocates for, by its demangled name: the argument
- * of std::allocator<T>::allocate(), std::make_unique<T>(), <alloc::vec::Vec<T>>::push.
- * *size_ret characters; NULL: it does not tell. */
-const char *cp_heap_type_in(const char *name, size_t *size_ret);
-
 #endif

@@ -172,7 +172,7 @@ static void line_place(struct cp_table *t, const struct cp_line *line)
 CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
-	struct cp_source source CP_CLEANUP(cp_source_deinit) = { 0 };
+	struct cp_source source CP_CLEANUP(cp_source_deinit) = { .record = p->record };
 	struct cp_lines lines CP_CLEANUP(cp_lines_deinit) = { 0 };
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };

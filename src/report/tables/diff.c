@@ -233,7 +233,7 @@ static void amount_cell(struct cp_table *t, const struct cp_diff *d, const struc
 
 static void add_amounts(struct cp_buf *line, const struct cp_profile *p)
 {
-	if (cp_record_info(p->record)->holds == CP_RECORD_HAS_COVERAGE) {
+	if (CP_RECORD_EVENTS(cp_record_info(p->record)->holds) == CP_RECORD_HAS_COVERAGE) {
 		cp_buf_str(line, "coverage of ");
 		cp_add_time(line, cp_report_duration(p->record));
 		return;

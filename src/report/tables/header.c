@@ -3,6 +3,7 @@
 
 #include "record/annotations.h"
 #include "record/coverage.h"
+#include "record/enclosed.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -86,16 +87,17 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	const struct cp_record_totals *t = cp_record_final(p->record);
 	size_t processes = cp_cost_used(p->processes, cp_record_process_count(p->record));
 	size_t threads = cp_cost_used(p->threads, cp_record_thread_count(p->record));
+	uint32_t holds = CP_RECORD_EVENTS(info->holds);
 	bool all = !is_filtered(p);
 	bool unsampled = !p->by_calls && !cp_record_sample_count(p->record);
 
-	if (info->holds == CP_RECORD_HAS_COVERAGE) {
+	if (holds == CP_RECORD_HAS_COVERAGE) {
 		cp_buf_str(item, "coverage of ");
 		cp_add_time(item, cp_report_duration(p->record));
 		flow_item(f, item);
 		return;
 	}
-	if (info->holds == CP_RECORD_HAS_ANNOTATIONS) {
+	if (holds == CP_RECORD_HAS_ANNOTATIONS) {
 		cp_add_plural(item, cp_record_annotation_count(p->record), "annotation",
 			      "annotations");
 		cp_buf_str(item, " in ");
@@ -103,7 +105,7 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		flow_item(f, item);
 		return;
 	}
-	if (add_others(info->holds, item)) {
+	if (add_others(holds, item)) {
 		cp_add_time(item, cp_report_duration(p->record));
 		flow_item(f, item);
 		return;
@@ -145,6 +147,33 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	}
 }
 
+/* What it has beside what was recorded. */
+static void add_enclosed(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	const struct {
+		size_t count;
+		uint64_t left_out;
+		const char *one, *several;
+	} kinds[] = { { cp_record_source_count(p->record), t->sources_left_out, "source file",
+			"source files" },
+		      { cp_record_code_count(p->record), t->codes_left_out, "function's code",
+			"functions' code" } };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++) {
+		if (!kinds[i].count && !kinds[i].left_out)
+			continue;
+		cp_buf_str(item, "with ");
+		cp_add_plural(item, kinds[i].count, kinds[i].one, kinds[i].several);
+		if (kinds[i].left_out) {
+			cp_buf_str(item, ", too large ");
+			cp_add_count(item, kinds[i].left_out);
+		}
+		flow_item(f, item);
+	}
+}
+
 static void add_circumstances(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
@@ -178,6 +207,7 @@ static void add_circumstances(const struct cp_profile *p, struct flow *f, struct
 	else if (status >= 0)
 		cp_buf_printf(item, "exit status %d", status);
 	flow_item(f, item);
+	add_enclosed(p, f, item);
 }
 
 static void add_filter(const struct cp_profile *p, struct flow *f, struct cp_buf *item)

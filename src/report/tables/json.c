@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "record/counters.h"
 #include "record/coverage.h"
+#include "record/enclosed.h"
 #include "record/nettime.h"
 #include "report/events/lives.h"
 #include "report/look/table.h"
@@ -317,6 +318,21 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_end(j, '}');
 }
 
+/* What the recording has beside what was recorded. */
+static void add_enclosed(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	cp_json_begin(j, "kept", '{');
+	cp_json_u64(j, "sources", cp_record_source_count(p->record));
+	cp_json_u64(j, "source_bytes", t->source_bytes);
+	cp_json_u64(j, "sources_left_out", t->sources_left_out);
+	cp_json_u64(j, "functions", cp_record_code_count(p->record));
+	cp_json_u64(j, "code_bytes", t->code_bytes);
+	cp_json_u64(j, "functions_left_out", t->codes_left_out);
+	cp_json_end(j, '}');
+}
+
 static void add_damage(const struct cp_profile *p, struct cp_json *j)
 {
 	const struct cp_record_damage *d = cp_record_damage(p->record);
@@ -349,6 +365,7 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 	CP_TRY(cp_report_lives_json(p, &j));
 	add_overhead(p, &j);
 	add_counters(p, &j);
+	add_enclosed(p, &j);
 	add_damage(p, &j);
 	cp_json_end(&j, '}');
 	cp_buf_u8(out, '\n');

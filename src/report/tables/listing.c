@@ -406,7 +406,9 @@ static bool has_lines(const struct cp_listing *l)
 void cp_listing_text(const struct cp_listing *l, const struct cp_listing_options *o,
 		     const struct cp_look *look, struct cp_buf *out)
 {
-	struct printer p = { .l = l, .o = o, .look = look, .out = out };
+	struct printer p = {
+		.l = l, .o = o, .look = look, .out = out, .source.record = l->profile->record
+	};
 	struct cp_buf note CP_CLEANUP(cp_buf_free) = { 0 };
 
 	p.whole = function_of(l)->total.weight;
@@ -451,7 +453,7 @@ static void json_place(struct cp_json *j, const struct cp_listing *l,
 
 static void json_lines(struct cp_json *j, const struct cp_listing *l)
 {
-	struct cp_source source CP_CLEANUP(cp_source_deinit) = { 0 };
+	struct cp_source source CP_CLEANUP(cp_source_deinit) = { .record = l->profile->record };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	const struct cp_listing_line *line;
 

@@ -6,14 +6,16 @@
  *        │  registers kept; pc at a `syscall` of the vdso, orig -1
  *        ▼
  *   PTRACE_SYSCALL ─► entry stop ─► PTRACE_SYSCALL ─► exit stop: the result
- *        │
- *        ▼
+ *        │      ▲                                        │
+ *        │      └────────── the next call ───────────────┤
+ *        ▼                                               │
  *   PTRACE_INTERRUPT, PTRACE_CONT ─► EVENT_STOP: registers back
  *
  * It ends where it began: only there does the kernel look whether a system call
  * that was interrupted has to be started again (arch_do_signal_or_restart), so
- * a thread that was blocked goes on blocking as if nothing had been. Signals are
- * held back meanwhile. No code of the program is changed, and nothing is
+ * a thread that was blocked goes on blocking as if nothing had been. Who is held at
+ * a breakpoint or behind an exec was in no call, and goes on from the exit stop: each
+ * stop is a way between processors. Signals are held back meanwhile. No code of the program is changed, and nothing is
  * stepped, which would force a SIGTRAP upon a program that ignores it. Should we
  * be killed in between, a signal frame leads the thread back (guard.c).
  * Who is asked for it, says ask.c.
@@ -103,18 +105,37 @@ int64_t inject_call(struct injection *in, int64_t nr, const uint64_t args[6])
 	if (!regs_write(tid, regs) || ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) ||
 	    !run_to_border(tid) || !run_to_border(tid) || !regs_read(tid, regs))
 		return -EIO;
+	in->inside = true;
 	cp_arch_syscall_state(regs, &state);
-	/* Back to where signals are handled. */
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || ptrace(PTRACE_CONT, tid, 0, 0L) ||
-	    !await_is_event(await_certain(tid)))
-		return -EIO;
 	return state.result;
+}
+
+/* Does it go on by itself, with nobody to tell it what to do about a call or a signal? */
+static bool goes_on(const struct injection *in)
+{
+	struct cp_syscall_state s;
+
+	cp_arch_syscall_state(in->regs, &s);
+	return in->thread->state == THREAD_HELD && in->thread->user_stop &&
+	       (s.nr < 0 || s.result > -512); /* none of the codes for starting again */
+}
+
+/* Back to where signals are handled. */
+static void come_back(struct injection *in)
+{
+	pid_t tid = in->thread->tid;
+
+	in->inside = false;
+	if (!ptrace(PTRACE_INTERRUPT, tid, 0, 0) && !ptrace(PTRACE_CONT, tid, 0, 0L))
+		await_certain(tid);
 }
 
 void inject_end(struct tracer *tr, struct injection *in)
 {
 	const struct thread *t = in->thread;
 
+	if (in->inside && !goes_on(in))
+		come_back(in);
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
 	regs_write(t->tid, in->regs);
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, interrupt_options(tr, t->tid == t->process->pid));
