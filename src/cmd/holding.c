@@ -7,9 +7,13 @@
 #include "cmd/holding.h"
 
 #include <cprof/cprof.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cmd/collecting.h"
 
 static void forget(struct cp_holding *h)
@@ -85,6 +89,22 @@ static void take(cprof_thread *thread, bool captured, void *data)
 		look(h, true);
 }
 
+static bool has_ended(pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	bool ended = pidfd < 0 || poll(&end, 1, 0) > 0;
+
+	cp_close_fd(&pidfd);
+	return ended;
+}
+
+static void complain(const struct cp_holding *h)
+{
+	if (!h->may_end || !has_ended(h->pid))
+		cp_collecting_complain(h->session);
+}
+
 static bool attach(struct cp_holding *h)
 {
 	const struct cp_stacks_options plain = { 0 };
@@ -94,7 +114,7 @@ static bool attach(struct cp_holding *h)
 		return false;
 	if (!cprof_session_attach(h->session, h->pid, 0))
 		return true;
-	cp_collecting_complain(h->session);
+	complain(h);
 	cprof_session_destroy(h->session);
 	h->session = NULL;
 	return false;
@@ -110,7 +130,7 @@ bool cp_hold(struct cp_holding *h)
 	forget(h);
 	h->looked = false;
 	if (cprof_session_snapshot(h->session, h->rehearses ? 0 : held, take, h)) {
-		cp_collecting_complain(h->session);
+		complain(h);
 		return false;
 	}
 	look(h, false); /* one of them has ended meanwhile */

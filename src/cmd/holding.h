@@ -19,6 +19,7 @@ struct cp_holding {
 	size_t count;
 	bool stop; /* also who sleeps */
 	bool rehearses; /* nobody is held */
+	bool may_end; /* that the process has ended is nothing to complain of */
 	/* Called once while all that ran stand still, for two seconds at most. */
 	void (*look)(void *ctx, const struct cp_leaves *leaves, bool held);
 	void *ctx;

@@ -170,10 +170,9 @@ static int run_inspect(struct cp_args *args)
 	if (args->count < 2 && !o->globals.count && !o->frame && !o->pointed.count)
 		return cp_usage(args, "what is to be inspected? An expression, --globals, "
 				      "--frame or --who-points-at");
-	if (o->watch_ns && (o->frame || o->stop || o->pointed.count))
-		return cp_usage(args, "--watch looks at what lasts, and stops nobody");
-	if (o->watch_ns && (o->globals.count || args->count < 2))
-		return cp_usage(args, "--watch is of expressions, not of --globals");
+	if (o->watch_ns && (o->globals.count || o->pointed.count || args->count < 2))
+		return cp_usage(args, "--watch is of expressions, not of --globals, "
+				      "--who-points-at or a whole --frame");
 	err = read_all_shapes(&i, &shapes);
 	if (!err)
 		err = cp_inspected_open(&i.in, args->operands[0], &options);

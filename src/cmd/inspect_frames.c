@@ -14,6 +14,7 @@
 #include "cmd/complain.h"
 #include "cmd/holding.h"
 #include "cmd/inspect_asked.h"
+#include "cmd/inspect_watched.h"
 #include "link/link.h"
 
 #define TRIES 5 /* to read who sleeps, before it is held */
@@ -96,6 +97,10 @@ static void look_into(struct looking *l, const struct cp_leaf *leaf)
 	if (err)
 		return;
 	l->seen++;
+	if (i->watched) {
+		cp_watched_look(i);
+		return;
+	}
 	cp_inspect_head(i);
 	if (i->args->count > 1 || i->o->globals.count || i->o->pointed.count)
 		cp_inspect_each(i);
@@ -187,7 +192,11 @@ static bool hold(struct looking *l)
 	struct cp_threads all = { 0 };
 	const struct cp_threads *wanted = i->o->pointed.count ? &all : &i->threads;
 	struct cp_holding h = {
-		.pid = i->in.pid, .stop = i->o->stop, .look = look_at_held, .ctx = l
+		.pid = i->in.pid,
+		.stop = i->o->stop,
+		.may_end = i->watched != NULL,
+		.look = look_at_held,
+		.ctx = l,
 	};
 	const struct cp_json json = i->json;
 	struct cp_buf *out = i->out, nothing = { 0 };
@@ -238,6 +247,10 @@ static void fail(struct looking *l)
 	}
 	if (!l->lacks)
 		l->lacks = cp_error_new(CP_ERR_GONE, 0, "the thread has ended");
+	if (i->watched) {
+		cp_watched_lacks(i, l->lacks->what);
+		return;
+	}
 	cp_inspect_fail(i, l->lacks);
 	l->lacks = NULL;
 }

@@ -13,6 +13,7 @@
 #include "transcript/look.h"
 
 struct cp_leaves;
+struct cp_watched;
 
 struct cp_inspect_options {
 	uint64_t depth, limit, string, watch_ns;
@@ -37,6 +38,7 @@ struct cp_inspect {
 	bool torn; /* what is to be shown changed while it was read */
 	int status; /* so far */
 	struct cp_reads looks[2]; /* the last two */
+	struct cp_watched *watched; /* borrowed; NULL: one look is all */
 };
 
 /* Shows a value by what it was asked for. */

@@ -39,11 +39,60 @@ fits() {
 	done
 	separately "$CPROF" inspect --stop ./torn pair
 	assert_failure 2
-	separately "$CPROF" inspect --stop --watch=1s "$pid" pair
+	separately "$CPROF" inspect --stop --watch=1s --frame=main "$pid"
 	assert_failure 2
+	# Each round is of one moment, too.
+	"$CPROF" inspect --stop --watch=10ms --json "$pid" pair.a pair.b >lines 3>&- {hold}>&- &
+	local watching=$!
+	started+=("$watching")
+	rounds() { [ "$(wc -l <lines)" -ge 12 ]; }
+	until_true rounds
 	echo >&"$hold"
 	wait "$pid"
+	wait "$watching"
 	exec {hold}>&-
+	jq -e -s '[.[] | {(.expression): .value}] | [_nwise(2) | add | ."pair.a" - ."pair.b"] |
+		length >= 6 and all(. == 0 or . == 1)' lines
+}
+
+# told COUNT TEXT: ./text has it so often.
+told() {
+	[ "$(grep -c "$2\$" text)" = "$1" ]
+}
+
+@test "what a frame holds is shown as it changes, and when there is none" {
+	needs gcc jq
+	gcc -g -O0 -o rounds "$SOURCES/tests/cli/inspect_rounds.c"
+	local n options
+	for options in '' --stop --json; do
+		begin rounds
+		# shellcheck disable=SC2086 # words
+		"$CPROF" inspect --watch=10ms --frame=serve $options "$pid" 'done' 'steps * 10' \
+			>text 3>&- {hold}>&- &
+		local watching=$! none="the stack of thread $pid has no frame serve"
+		started+=("$watching")
+		for n in 1 2; do
+			until_true told $n 'done[" ].*[ :]0\(,.*\)\?'
+			echo >&"$hold"
+			until_true told $n 'done[" ].*[ :]1\(,.*\)\?'
+			echo >&"$hold"
+			until_true told $n 'no frame serve\("}\)\?'
+			echo >&"$hold"
+		done
+		until_true told 3 'done[" ].*[ :]0\(,.*\)\?'
+		echo x >&"$hold"
+		wait "$watching"
+		wait "$pid"
+		exec {hold}>&-
+		if [ "$options" = --json ]; then
+			assert_equal "$(jq -r '.value // .error' text | tr '\n' ' ')" \
+				"0 20 1 $none 0 20 1 $none 0 20 "
+			jq -e -s 'map(.time_ns) | . == sort' text
+		else
+			assert_equal "$(sed 's/^[0-9:.]* //' text | tr '\n' ' ')" \
+				"done = 0 steps * 10 = 20 done = 1 $none done = 0 steps * 10 = 20 done = 1 $none done = 0 steps * 10 = 20 "
+		fi
+	done
 }
 
 moves() {
