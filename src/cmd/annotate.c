@@ -60,17 +60,20 @@ static CP_ERROR show(struct annotate_options *o, const struct cp_profile *p, uin
 		.code = o->code || !o->source,
 		.context = o->all ? UINT32_MAX : (uint32_t)o->context,
 	};
+	struct cp_code_files files = { .options = &options,
+				       .syntax = (enum cp_syntax)o->syntax,
+				       .instead = o->binary };
 	struct cp_listing *l = NULL;
 	struct cp_error *err = cp_listing_create(p, function, &l);
 
 	if (!err && shown.code)
-		err = cp_listing_read(l, o->binary, (enum cp_syntax)o->syntax, &options,
-				      &shown.no_code);
+		err = cp_listing_read(&files, l, &shown.no_code);
 	if (!err && o->json)
 		cp_listing_json(l, &shown, out);
 	else if (!err)
 		cp_listing_text(l, &shown, &look, out);
 	cp_listing_destroy(l);
+	cp_code_files_free(&files);
 	return err;
 }
 

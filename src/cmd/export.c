@@ -19,6 +19,7 @@
 #include "cmd/commands.h"
 #include "cmd/complain.h"
 #include "cmd/covering.h"
+#include "cmd/listing.h"
 #include "cmd/reports.h"
 #include "record/annotations.h"
 #include "record/calls.h"
@@ -28,6 +29,7 @@ struct export_options {
 	unsigned format, roots, of;
 	double least; /* percent */
 	const char *output, *title, *diff;
+	bool no_source;
 	struct cp_filter_options filter;
 	struct cp_source_options sources;
 };
@@ -65,6 +67,8 @@ static const struct cp_option rows[] = {
 		  "told)" },
 	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "OLD", .completes = CP_COMPLETES_RECORDINGS,
 	  .help = "flamegraph, html: color by what changed since the recording OLD" },
+	{ "no-source", 0, CP_OPTION_TRUE, AT(no_source),
+	  .help = "html: without source lines and instructions of the hottest functions" },
 	{ 0 }
 };
 
@@ -102,12 +106,21 @@ static CP_ERROR write_file(const char *path, const struct cp_export_format *form
 	return cp_export(format, p, o, file);
 }
 
+static CP_ERROR read_code(void *files, struct cp_listing *l, const char **why_ret)
+{
+	return cp_listing_read(files, l, why_ret);
+}
+
 static CP_ERROR export_profile(const struct export_options *o, const struct cp_loaded *loaded)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
 	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots,
 				       .least = o->least / 100,
-				       .title = o->title };
+				       .title = o->title,
+				       .no_rows = o->no_source,
+				       .code = read_code };
+	struct cp_image_options images = { 0 };
+	struct cp_code_files files = { .options = &images };
 	struct cp_filter_options filter = o->filter;
 	struct cp_loaded old = { 0 };
 	struct cp_error *err;
@@ -115,10 +128,12 @@ static CP_ERROR export_profile(const struct export_options *o, const struct cp_l
 	filter.of = loaded->profile->of;
 	err = o->diff ? cp_load(o->diff, &filter, &old) : NULL;
 	e.old = old.profile;
+	e.code_ctx = &files;
 	if (!err && to_stdout(o))
 		err = cp_export(format, loaded->profile, &e, stdout);
 	else if (!err)
 		err = write_file(o->output, format, loaded->profile, &e);
+	cp_code_files_free(&files);
 	cp_unload(&old);
 	return err;
 }

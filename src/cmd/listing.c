@@ -303,16 +303,49 @@ static CP_ERROR read_image(struct reading *r, const char *path, const char *buil
 	return err;
 }
 
-CP_ERROR cp_listing_read(struct cp_listing *l, const char *file, enum cp_syntax syntax,
-			 const struct cp_image_options *options, const char **why_ret)
+static CP_ERROR open_file(struct cp_code_files *files, const char *path, struct cp_image **ret)
+{
+	struct cp_code_file *known, file = { 0 };
+	struct cp_error *err;
+
+	cp_vec_for_each(&files->list, known) {
+		if (!strcmp(known->path, path)) {
+			*ret = known->objects.list.items[0].image;
+			return NULL;
+		}
+	}
+	CP_TRY(cp_objects_file(path, files->options, &file.objects));
+	file.path = strdup(path);
+	err = file.path && cp_vec_push(&files->list, file) ? NULL : cp_error_nomem();
+	if (err) {
+		cp_objects_free(&file.objects);
+		free(file.path);
+		return err;
+	}
+	*ret = file.objects.list.items[0].image;
+	return NULL;
+}
+
+void cp_code_files_free(struct cp_code_files *files)
+{
+	struct cp_code_file *file;
+
+	cp_vec_for_each(&files->list, file) {
+		cp_objects_free(&file->objects);
+		free(file->path);
+	}
+	cp_vec_free(&files->list);
+}
+
+CP_ERROR cp_listing_read(struct cp_code_files *files, struct cp_listing *l, const char **why_ret)
 {
 	struct reading r = { .l = l,
-			     .syntax = syntax,
+			     .syntax = files->syntax,
 			     .name = l->profile->functions.items[l->function].name };
 	const struct cp_record_image *of =
 		l->image == CP_RECORD_NONE ? NULL
 					   : cp_record_get_image(l->profile->record, l->image);
-	struct cp_objects objects = { 0 };
+	const char *path;
 	struct cp_error *err;
 
 	*why_ret = NULL;
@@ -321,19 +354,16 @@ CP_ERROR cp_listing_read(struct cp_listing *l, const char *file, enum cp_syntax 
 					  : "none of its code is in a file";
 		return NULL;
 	}
-	if (!file && is_enclosed(l))
+	if (!files->instead && is_enclosed(l))
 		return read_enclosed(&r);
 	if (of->path[0] == '[') {
 		*why_ret = "its code is in no file";
 		return NULL;
 	}
-	file = file ? file : of->path;
-	err = cp_objects_file(file, options, &objects);
+	path = files->instead ? files->instead : of->path;
+	err = open_file(files, path, &r.image);
 	if (err)
 		return cp_error_hint(err, "--source shows lines alone; --binary=FILE names a copy "
 					  "of what was recorded");
-	r.image = objects.list.items[0].image;
-	err = read_image(&r, file, of->build_id, why_ret);
-	cp_objects_free(&objects);
-	return err;
+	return read_image(&r, path, of->build_id, why_ret);
 }

@@ -303,3 +303,100 @@ thread 1 1 p'
 	"$CPROF" export -f flamegraph --diff=old.data new.data >diff.svg
 	cmp two.svg diff.svg
 }
+
+# What the page shows of a function's rows: [line, self ns, total ns, text], those with weight.
+lined='const lined = () => [...document.querySelectorAll(".li-source tbody tr[data-line]")].filter(r => r.cells[1].textContent)
+	.map(r => [Number(r.cells[3].textContent), Number(r.cells[0].dataset.v), Number(r.cells[1].dataset.v), r.cells[4].textContent]);
+	const coded = () => [...document.querySelectorAll(".li-code tbody tr")].filter(r => r.cells[1] && r.cells[1].textContent)
+	.map(r => [r.cells[3].textContent, Number(r.cells[0].dataset.v), Number(r.cells[1].dataset.v), r.cells[4].textContent.replace(/ →$/, "")]);
+	const listed = () => document.querySelector("#li-function").selectedOptions[0].title;'
+
+# annotated LISTING OPTION...: the same of cprof annotate.
+annotated() {
+	local key=address
+	[[ $1 == lines ]] && key=line
+	"$CPROF" annotate --json "${@:2}" | jq -c "[.$1[] | select(.total_ns > 0) |
+		[(.$key | if type == \"string\" then ltrimstr(\"0x\") else . end), .self_ns, .total_ns, (.source // .text)]] | sort"
+}
+
+@test "page: source lines follow the range and the threads, as annotate has them" {
+	printf 'int work(int n)\n{\n\tint a = first(n);\n\tint b = "<script>"[n];\n\treturn a + b;\n}\n' >work.c
+	{
+		printf '%s\n' 'command ./lines' 'clock cpu' 'hz 1111' 'length 1024000' 'process 7 lines /bin/lines' \
+			'thread 7 7 lines' 'thread 7 8 helper'
+		awk -v file="$PWD/work.c" 'BEGIN { for (i = 0; i < 1100; i++) {
+			print "s 7 900 1 main|lines|/no/main.c|9;work|lines|" file "|" (i < 550 ? "3;first|lines|/no/f.h|1" : "4")
+			print "s 8 900 1 main|lines|/no/main.c|9;work|lines|" file "|5" } }'
+	} | made lines.data
+	page lines.data '#f=work' "$lined"' say("name", listed()); say("all", lined());
+		choose("#tl-from", "0.2"); choose("#tl-to", "0.8");
+		say("hash", location.hash); say("range", lined()); say("said", document.querySelector(".li-said").textContent);
+		[...document.querySelectorAll("button.tl-name")].find(b => b.textContent.startsWith("helper")).click(); now();
+		say("thread", lined());
+		const to = document.querySelector("#li-function"); to.value = [...to.options].find(o => o.title === "main").value;
+		to.dispatchEvent(new Event("change")); say("main", lined()); say("mainhash", location.hash);
+		say("why", document.querySelector(".li-why").textContent);
+		addEventListener("hashchange", () => say("back", listed())); history.back();'
+	assert_equal "$(said name)" '"work"'
+	assert_equal "$(said all | sorted_rows)" "$(annotated lines --source lines.data work)"
+	assert_equal "$(said hash)" '"#f=work&r=200000000-800000000"'
+	assert_equal "$(said range | sorted_rows)" "$(annotated lines --source --time=200ms-800ms lines.data work)"
+	assert_equal "$(said said)" "\"$("$CPROF" annotate --json --source --time=200ms-800ms lines.data work |
+		jq -r '"1.20 s with what it calls, \(.self_ns / 1e6 | round) ms in itself"'), 0.200 s to 0.800 s, 600 ms\""
+	assert_equal "$(said thread | sorted_rows)" "$(annotated lines --source --time=200ms-800ms --thread=8 lines.data work)"
+	# Its file is nowhere.
+	assert_equal "$(said main | jq -c 'map([.[0], .[3]])')" '[[9,"(the file is not here)"]]'
+	assert_equal "$(said mainhash)" '"#r=200000000-800000000&t=1&f=main"'
+	said why | grep -q '^"No instructions: '
+	assert_equal "$(said back)" '"work"'
+}
+
+sorted_rows() { jq -c sort; }
+
+@test "page: instructions are in the file, the program need not be; the table leads there" {
+	cat >loops.c <<-'END'
+		#include <time.h>
+		volatile unsigned seed = 3;
+		static double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+			return t.tv_sec + t.tv_nsec / 1e9;
+		}
+		__attribute__((noinline)) unsigned work(unsigned n)
+		{
+			unsigned sum = seed, i;
+			for (i = 0; i < n; i++)
+				sum += sum * sum % 1013;
+			return sum;
+		}
+		int main(void)
+		{
+			double end = now() + 0.4;
+			while (now() < end)
+				seed = work(100000);
+			return 0;
+		}
+	END
+	gcc -O2 -g -o loops loops.c
+	"$CPROF" run -q -s 499 --keep-source --keep-code -o loops.data -- ./loops
+	rm loops loops.c
+	width=500
+	page loops.data '' "$lined"' const row = [...document.querySelectorAll("#functions tbody tr")].find(r =>
+			r.querySelector(".name").title === "work");
+		row.querySelector("button.li-open").click(); now();
+		say("name", listed()); say("lines", lined()); say("code", coded());
+		say("jumps", document.querySelectorAll(".li-code .li-go").length > 0);
+		say("colored", [...document.querySelectorAll(".li-source .sy-word")].map(e => e.textContent).includes("for"));
+		say("wide", document.documentElement.scrollWidth <= document.documentElement.clientWidth);'
+	assert_equal "$(said name)" '"work"'
+	assert_equal "$(said lines | sorted_rows)" "$(annotated lines loops.data work)"
+	assert_equal "$(said code | sorted_rows)" "$(annotated instructions loops.data work)"
+	assert_equal "$(said code | jq 'length > 1')" true
+	assert_equal "$(said jumps)" true
+	assert_equal "$(said colored)" true
+	assert_equal "$(said wide)" true
+	page loops.data '' 'say("sections", document.querySelectorAll("#listing").length);' --no-source
+	assert_equal "$(said sections)" 0
+	! grep -q 'sum \* sum' page.html || false
+}

@@ -3,7 +3,7 @@
  * One page of HTML: the time line, the flame graph, and below it what `cprof report` shows.
  * Graph and tables are there without scripts, of the whole recording. With them, what is
  * chosen on the time line (assets/timeline.js) is added up by sums.js, and page.js,
- * calltree.js and flame.js show it; sort.js sorts.
+ * calltree.js, listing.js and flame.js show it; sort.js sorts.
  */
 #include "report/export/html.h"
 
@@ -17,6 +17,7 @@
 #include "report/export/assets.h"
 #include "report/export/flame.h"
 #include "report/export/picture.h"
+#include "report/export/rows_json.h"
 #include "report/export/timeline.h"
 #include "report/export/timeline_json.h"
 #include "report/export/title.h"
@@ -42,6 +43,7 @@ struct page {
 	const struct cp_flame *older; /* of what it is compared with; NULL: with nothing */
 	const struct cp_profile *p;
 	const struct cp_timeline *timeline; /* NULL: there is none */
+	const struct cp_rows *rows; /* NULL: there are none */
 	struct cp_sink *sink;
 	struct cp_buf *out; /* the sink's */
 	struct cp_buf raw;
@@ -375,6 +377,10 @@ static void write_head(struct page *g, const struct cp_buf *title)
 	cp_buf_str(g->out, cp_asset_page_css);
 	if (g->timeline)
 		cp_buf_str(g->out, cp_asset_timeline_css);
+	if (g->rows) {
+		cp_buf_str(g->out, cp_asset_syntax_css);
+		cp_buf_str(g->out, cp_asset_listing_css);
+	}
 	cp_flame_colors(g->out);
 	cp_buf_str(g->out, "</style></head><body>\n<noscript><h1>");
 	cp_flame_text(g->out, title);
@@ -393,6 +399,18 @@ static CP_ERROR write_graph(struct page *g)
 	CP_TRY(cp_flame_draw(g->flame, HEAD, g->sink));
 	cp_buf_str(g->out, "</g></svg></div>\n<main>\n");
 	return NULL;
+}
+
+/* What assets/listing.js fills. */
+static void write_rows(struct page *g)
+{
+	cp_buf_str(g->out,
+		   "<section id=\"listing\" hidden>\n<h2>Source and instructions <small>shares "
+		   "of the function's total in what is chosen above</small></h2>\n"
+		   "<div class=\"li-bar\"><label>Function <select id=\"li-function\">"
+		   "</select></label> <span class=\"li-said\" aria-live=\"polite\"></span></div>\n"
+		   "<div class=\"li-body\"><div class=\"li-source\"></div>"
+		   "<div class=\"li-code\"></div></div>\n</section>\n");
 }
 
 /* Tables that assets/calltree.js and durations.js fill. */
@@ -431,6 +449,11 @@ static CP_ERROR write_scripts(struct page *g, const struct cp_buf *title)
 				   "<script type=\"application/json\" id=\"timeline-data\">");
 		CP_TRY(cp_timeline_json(g->timeline, g->flame, g->sink));
 	}
+	if (g->rows) {
+		cp_buf_str(g->out, "</script>\n"
+				   "<script type=\"application/json\" id=\"listing-data\">");
+		CP_TRY(cp_rows_json(g->rows, g->timeline, g->sink));
+	}
 	cp_buf_str(g->out, "</script>\n<script>");
 	cp_buf_str(g->out, cp_asset_sums_js);
 	/* The tables before the graph: they listen to its search. */
@@ -448,6 +471,11 @@ static CP_ERROR write_scripts(struct page *g, const struct cp_buf *title)
 		cp_buf_str(g->out, cp_asset_durations_js);
 		cp_buf_str(g->out, cp_asset_timeline_js);
 	}
+	if (g->rows) {
+		cp_buf_str(g->out, "</script>\n<script>");
+		cp_buf_str(g->out, cp_asset_syntax_js);
+		cp_buf_str(g->out, cp_asset_listing_js);
+	}
 	cp_buf_str(g->out, "</script>\n</body></html>\n");
 	return NULL;
 }
@@ -458,6 +486,8 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	CP_TRY(write_graph(g));
 	write_section(g, "What is missing", cp_report_missing);
 	CP_TRY(write_changes(g));
+	if (g->rows)
+		write_rows(g);
 	CP_TRY(write_functions(g));
 	write_filled(g);
 	CP_TRY(write_threads(g));
@@ -486,6 +516,7 @@ CP_ERROR cp_export_html(const struct cp_profile *p, const struct cp_export_optio
 	struct cp_flame f CP_CLEANUP(cp_flame_deinit) = { 0 };
 	struct cp_flame older CP_CLEANUP(cp_flame_deinit) = { 0 };
 	struct cp_timeline t CP_CLEANUP(cp_timeline_deinit) = { 0 };
+	struct cp_rows rows CP_CLEANUP(cp_rows_deinit) = { 0 };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct page g = { .flame = &f, .p = p, .sink = sink, .out = &sink->buf };
 	struct cp_error *err;
@@ -496,10 +527,14 @@ CP_ERROR cp_export_html(const struct cp_profile *p, const struct cp_export_optio
 		CP_TRY(init_older(&older, o, &f));
 		g.older = &older;
 	} else {
-		CP_TRY(cp_timeline_build(p, o->roots, &t));
+		CP_TRY(cp_rows_build(p, o, &rows));
+		CP_TRY(cp_timeline_build(p, o->roots, rows.spots.by_stack ? &rows.spots : NULL,
+					 &t));
 	}
 	if (cp_timeline_has_cells(&t))
 		g.timeline = &t;
+	if (g.timeline && rows.spots.listings.count)
+		g.rows = &rows;
 	cp_export_title(p, o, &title);
 	err = write_page(&g, &title);
 	cp_buf_free(&g.raw);

@@ -392,9 +392,9 @@ static CP_ERROR build(struct cp_timeline *t)
 }
 
 CP_ERROR cp_timeline_build(const struct cp_profile *p, enum cp_tree_roots roots,
-			   struct cp_timeline *ret)
+			   const struct cp_spots *spots, struct cp_timeline *ret)
 {
-	struct cp_timeline t = { .p = p, .roots = cp_tree_roots_for(p, roots) };
+	struct cp_timeline t = { .p = p, .spots = spots, .roots = cp_tree_roots_for(p, roots) };
 	struct cp_error *err = build(&t);
 
 	if (err)

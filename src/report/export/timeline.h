@@ -18,6 +18,7 @@
 #include "base/spread.h"
 #include "base/vec.h"
 #include "report/profile/profile.h"
+#include "report/profile/spots.h"
 #include "report/profile/tree.h"
 
 enum cp_series {
@@ -33,6 +34,9 @@ enum cp_series {
 	/* By CP_TIMELINE_DURATION of label and duration, in the place of a node: calls that are
 	 * over. */
 	CP_SERIES_DURATIONS = CP_SERIES_COUNT,
+	/* Samples, by set of rows (cp_spots) in the place of a node: ns. */
+	CP_SERIES_ROWS_RUNNING,
+	CP_SERIES_ROWS_WAITING,
 	CP_SERIES_ALL
 };
 
@@ -78,6 +82,7 @@ struct cp_timeline_series {
 
 struct cp_timeline {
 	const struct cp_profile *p; /* borrowed */
+	const struct cp_spots *spots; /* borrowed; NULL: no rows */
 	enum cp_tree_roots roots;
 	uint64_t from_ns; /* from the start of the recording */
 	uint64_t bucket_ns;
@@ -91,9 +96,9 @@ struct cp_timeline {
 	struct cp_map stacks; /* thread's root, stack -> node */
 };
 
-/* All that `p` holds and its filter lets through. */
+/* All that `p` holds and its filter lets through; `spots` (may be NULL) as long as it. */
 CP_ERROR cp_timeline_build(const struct cp_profile *p, enum cp_tree_roots roots,
-			   struct cp_timeline *ret);
+			   const struct cp_spots *spots, struct cp_timeline *ret);
 void cp_timeline_deinit(struct cp_timeline *t);
 /* Has it anything to show? */
 bool cp_timeline_has_cells(const struct cp_timeline *t);

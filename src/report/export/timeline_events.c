@@ -34,6 +34,23 @@ static CP_ERROR put_down(struct cp_timeline *t, enum cp_series series, uint32_t 
 
 /* ---- samples ---- */
 
+/* To the lines and instructions that are shown. */
+static CP_ERROR take_rows(struct cp_timeline *t, const struct cp_record_sample *s,
+			  struct cp_timeline_cell cell, uint64_t from_ns, uint64_t to_ns)
+{
+	uint32_t set = t->spots && s->stack < cp_record_stack_count(t->p->record)
+			       ? t->spots->by_stack[s->stack]
+			       : 0;
+
+	if (!set)
+		return NULL;
+	cell.node = set - 1;
+	return cp_timeline_spread(t,
+				  cp_sample_waits(s) ? CP_SERIES_ROWS_WAITING
+						     : CP_SERIES_ROWS_RUNNING,
+				  cell, from_ns, to_ns);
+}
+
 static CP_ERROR take_samples(struct cp_timeline *t)
 {
 	const struct cp_record_sample *s = cp_record_samples(t->p->record);
@@ -45,6 +62,7 @@ static CP_ERROR take_samples(struct cp_timeline *t)
 						 .ticks = s->count };
 		enum cp_series series = cp_sample_waits(s) ? CP_SERIES_WAITING : CP_SERIES_RUNNING;
 		uint64_t at = cp_profile_ns(t->p, s->ts_ns);
+		uint64_t from = at > s->weight_ns ? at - s->weight_ns : 0;
 		const uint32_t *walk;
 		size_t own;
 
@@ -54,8 +72,8 @@ static CP_ERROR take_samples(struct cp_timeline *t)
 		walk = cp_profile_walk(t->p, s->stack, &frames);
 		own = cp_profile_own_frame(t->p, walk, frames, cp_sample_waits(s));
 		CP_TRY(put_down(t, series, cell.node, t->p->frames.items[walk[own]].function));
-		CP_TRY(cp_timeline_spread(t, series, cell,
-					  at > s->weight_ns ? at - s->weight_ns : 0, at));
+		CP_TRY(cp_timeline_spread(t, series, cell, from, at));
+		CP_TRY(take_rows(t, s, cell, from, at));
 	}
 	return NULL;
 }

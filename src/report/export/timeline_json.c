@@ -4,7 +4,8 @@
  *
  *     nodes    parent's distance before it, label * 4 + flags
  *     cells    of each thread: its number, how many, then bucket since the one before, node,
- *              weight, ticks; of durations label * 1024 + duration instead of a node
+ *              weight, ticks; instead of a node of durations label * 1024 + duration,
+ *              of rows a set of them (rows_json.c)
  */
 #include "report/export/timeline_json.h"
 
@@ -17,11 +18,17 @@
 #include "report/profile/unit.h"
 
 static const char *const series_names[] = {
-	[CP_SERIES_RUNNING] = "running",     [CP_SERIES_WAITING] = "waiting",
-	[CP_SERIES_CALLS] = "calls",	     [CP_SERIES_ALLOCATED] = "allocated",
-	[CP_SERIES_FREED] = "freed",	     [CP_SERIES_LOCKS] = "locks",
-	[CP_SERIES_THROWN] = "thrown",	     [CP_SERIES_SPANS] = "spans",
+	[CP_SERIES_RUNNING] = "running",
+	[CP_SERIES_WAITING] = "waiting",
+	[CP_SERIES_CALLS] = "calls",
+	[CP_SERIES_ALLOCATED] = "allocated",
+	[CP_SERIES_FREED] = "freed",
+	[CP_SERIES_LOCKS] = "locks",
+	[CP_SERIES_THROWN] = "thrown",
+	[CP_SERIES_SPANS] = "spans",
 	[CP_SERIES_DURATIONS] = "durations",
+	[CP_SERIES_ROWS_RUNNING] = "rows_running",
+	[CP_SERIES_ROWS_WAITING] = "rows_waiting",
 };
 
 struct writer {

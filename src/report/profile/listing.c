@@ -71,7 +71,9 @@ struct adding {
 	bool leaf;
 };
 
-static CP_ERROR add_line(struct adding *a, const struct cp_frame *frame, bool innermost)
+/* `place`: the line is noted to be of it; NULL: it is known. */
+static CP_ERROR add_line(struct adding *a, const struct cp_frame *frame, bool innermost,
+			 const struct cp_listing_place *place)
 {
 	const struct cp_profile *p = a->l->profile;
 	const struct cp_function *f = &p->functions.items[frame->function];
@@ -79,6 +81,8 @@ static CP_ERROR add_line(struct adding *a, const struct cp_frame *frame, bool in
 	uint32_t n;
 
 	if (!line_for(a->l, f->name, f->decl_line, frame->file, frame->line, &n))
+		return cp_error_nomem();
+	if (place && !cp_vec_push(&a->l->place_lines, n))
 		return cp_error_nomem();
 	line = &a->l->lines.items[n];
 	if (a->l->seen_lines.items[n] != a->number)
@@ -127,13 +131,20 @@ static bool push_start(struct cp_listing *l, uint64_t start)
 	return cp_vec_push(&l->starts, start);
 }
 
+/* Of several files with a function of that name the first one counts. */
+static bool is_own(const struct cp_listing *l, const struct cp_record_location *loc)
+{
+	return loc->image != CP_RECORD_NONE &&
+	       (l->image == CP_RECORD_NONE || l->image == loc->image);
+}
+
 /* Its own code: what the function is at the end of. Code of a file of the same name that
  * is another one is left to the lines. */
 static CP_ERROR add_own(struct adding *a, const struct cp_record_location *loc)
 {
 	struct cp_listing *l = a->l;
 
-	if (loc->image == CP_RECORD_NONE || (l->image != CP_RECORD_NONE && l->image != loc->image))
+	if (!is_own(l, loc))
 		return NULL;
 	l->image = loc->image;
 	if (a->leaf)
@@ -146,6 +157,9 @@ static CP_ERROR add_own(struct adding *a, const struct cp_record_location *loc)
 static CP_ERROR add_location(struct adding *a, uint32_t number)
 {
 	struct cp_listing *l = a->l;
+	struct cp_listing_place place = { .location = number,
+					  .first = (uint32_t)l->place_lines.count };
+	bool fresh = !cp_map_get(&l->known, number);
 	const struct cp_profile *p = l->profile;
 	uint32_t first = p->location_frames[number], end = p->location_frames[number + 1], i, k;
 
@@ -154,7 +168,12 @@ static CP_ERROR add_location(struct adding *a, uint32_t number)
 	if (k == first)
 		return NULL;
 	for (i = first; i < k; i++)
-		CP_TRY(add_line(a, &p->frames.items[i], i == first));
+		CP_TRY(add_line(a, &p->frames.items[i], i == first, fresh ? &place : NULL));
+	place.count = (uint32_t)l->place_lines.count - place.first;
+	place.own = k == end && is_own(l, cp_record_get_location(p->record, number));
+	place.address = cp_record_get_location(p->record, number)->address;
+	if (fresh && (!cp_map_put(&l->known, number, 1) || !cp_vec_push(&l->places, place)))
+		return cp_error_nomem();
 	if (k == end)
 		return add_own(a, cp_record_get_location(p->record, number));
 	if (!push_once(l, p->frames.items[end - 1].function))
@@ -234,6 +253,9 @@ void cp_listing_destroy(struct cp_listing *l)
 	cp_vec_free(&l->functions);
 	cp_vec_free(&l->lines);
 	cp_vec_free(&l->insns);
+	cp_vec_free(&l->places);
+	cp_vec_free(&l->place_lines);
+	cp_map_free(&l->known);
 	cp_vec_free(&l->seen_lines);
 	cp_vec_free(&l->seen_addresses);
 	cp_interner_free(&l->names);
@@ -245,6 +267,15 @@ void cp_listing_destroy(struct cp_listing *l)
 
 /* ---- instructions ---- */
 
+uint32_t cp_listing_insn_at(const struct cp_listing *l, uint64_t address)
+{
+	size_t i = cp_vec_partition(&l->addresses, it, it->address < address);
+
+	return i < l->addresses.count && l->addresses.items[i].address == address
+		       ? l->addresses.items[i].insn
+		       : 0;
+}
+
 bool cp_listing_add(struct cp_listing *l, const struct cp_listing_insn *insn, unsigned size)
 {
 	struct cp_listing_insn row = *insn;
@@ -254,6 +285,7 @@ bool cp_listing_add(struct cp_listing *l, const struct cp_listing_insn *insn, un
 	     i++) {
 		cp_cost_add(&row.self, &l->addresses.items[i].self);
 		cp_cost_add(&row.total, &l->addresses.items[i].total);
+		l->addresses.items[i].insn = (uint32_t)l->insns.count + 1;
 	}
 	l->passed += !row.line;
 	row.text = cp_arena_copy(&l->arena, insn->text, strlen(insn->text));

@@ -49,6 +49,15 @@ struct cp_listing_insn {
 struct cp_listing_address {
 	uint64_t address;
 	struct cp_cost self, total;
+	uint32_t insn; /* number of the instruction that it is in, from 1; 0: none */
+};
+
+/* What a location of stacks is to the function. */
+struct cp_listing_place {
+	uint32_t location;
+	uint32_t first, count; /* numbers of lines in `place_lines`, the innermost first */
+	bool own; /* it is in the function's own code, at */
+	uint64_t address;
 };
 
 struct cp_listing {
@@ -62,10 +71,13 @@ struct cp_listing {
 	CP_VEC(struct cp_listing_function) functions; /* the first is the function */
 	CP_VEC(struct cp_listing_line) lines;
 	CP_VEC(struct cp_listing_insn) insns; /* by address within a part */
+	CP_VEC(struct cp_listing_place) places;
+	CP_VEC(uint32_t) place_lines;
 	uint32_t passed; /* instructions that no source line is known of */
 	/* private */
 	struct cp_arena arena;
 	struct cp_interner names, keys; /* of functions; of lines */
+	struct cp_map known; /* location: 1, when it is among the places */
 	struct cp_map at; /* address: its place in `addresses`, from 1 */
 	CP_VEC(size_t) seen_lines, seen_addresses; /* number (from 1) of the last hit added */
 };
@@ -77,6 +89,8 @@ void cp_listing_destroy(struct cp_listing *l);
 /* The number of a source line, from 1; it has code from now on. 0: no memory. */
 uint32_t cp_listing_line(struct cp_listing *l, const char *function, uint32_t decl_line,
 			 const char *file, uint32_t line);
+/* The number, from 1, of the instruction that an address with cost is in; 0: none. */
+uint32_t cp_listing_insn_at(const struct cp_listing *l, uint64_t address);
 /* The next instruction; costs of what lies within its `size` bytes are its own. `text` is
  * copied. False: no memory. */
 bool cp_listing_add(struct cp_listing *l, const struct cp_listing_insn *insn, unsigned size);

@@ -11,6 +11,7 @@
 #include "report/look/source.h"
 #include "report/look/title.h"
 #include "report/profile/unit.h"
+#include "report/profile/region.h"
 #include "report/tables/arrows.h"
 
 #define LANES 10 /* of arrows; */
@@ -106,58 +107,6 @@ static void left_out(struct printer *p, size_t count, const char *one, const cha
 
 /* ---- source ---- */
 
-/* The lines of a function, sorted, as they are in the listing. */
-struct region {
-	const struct cp_listing_line **lines; /* owned */
-	size_t count;
-	uint32_t first, last;
-	bool hot;
-};
-
-static int by_line(const void *va, const void *vb)
-{
-	const struct cp_listing_line *const *a = va, *const *b = vb;
-
-	return ((*a)->line > (*b)->line) - ((*a)->line < (*b)->line);
-}
-
-static bool region_of(const struct cp_listing *l, uint32_t function, struct region *ret)
-{
-	const struct cp_listing_function *f = &l->functions.items[function];
-	const struct cp_listing_line *line;
-
-	*ret = (struct region){ .lines = calloc(l->lines.count + 1, sizeof(*ret->lines)) };
-	cp_vec_for_each(&l->lines, line) {
-		if (!ret->lines || line->function != function || !line->line)
-			continue;
-		ret->lines[ret->count++] = line;
-		ret->hot |= line->total.weight != 0;
-	}
-	if (!ret->count)
-		return false;
-	cp_sort(ret->lines, ret->count, sizeof(*ret->lines), by_line);
-	ret->first = ret->lines[0]->line;
-	ret->last = ret->lines[ret->count - 1]->line;
-	if (f->decl_line && f->decl_line < ret->first && ret->first - f->decl_line < 100)
-		ret->first = f->decl_line;
-	return true;
-}
-
-/* Is a line with time near enough? */
-static bool is_near(const struct printer *p, const struct region *r, uint32_t line)
-{
-	size_t i;
-
-	if (p->o->context == UINT32_MAX)
-		return true;
-	for (i = 0; i < r->count; i++)
-		if (r->lines[i]->total.weight &&
-		    (r->lines[i]->line > line ? r->lines[i]->line - line
-					      : line - r->lines[i]->line) <= p->o->context)
-			return true;
-	return false;
-}
-
 static void source_row(struct printer *p, const char *file, uint32_t number,
 		       const struct cp_listing_line *line)
 {
@@ -173,7 +122,7 @@ static void source_row(struct printer *p, const char *file, uint32_t number,
 		    p->line.bytes ? p->line.bytes : "");
 }
 
-static void source_rows(struct printer *p, const struct region *r, const char *file)
+static void source_rows(struct printer *p, const struct cp_region *r, const char *file)
 {
 	size_t at = 0, passed = 0;
 	uint32_t number;
@@ -181,7 +130,7 @@ static void source_rows(struct printer *p, const struct region *r, const char *f
 	for (number = r->first; number <= r->last; number++) {
 		bool known = at < r->count && r->lines[at]->line == number;
 
-		if (!is_near(p, r, number)) {
+		if (!cp_region_is_near(r, number, p->o->context)) {
 			passed++;
 			at += known;
 			continue;
@@ -200,10 +149,10 @@ static void source_of(struct printer *p, uint32_t function)
 {
 	const struct cp_listing_function *f = &p->l->functions.items[function];
 	struct cp_buf note CP_CLEANUP(cp_buf_free) = { 0 };
-	struct region r;
+	struct cp_region r;
 	size_t i;
 
-	if (!region_of(p->l, function, &r) || (function && !r.hot)) {
+	if (!cp_region_of(p->l, function, &r) || (function && !r.hot)) {
 		free(r.lines);
 		return;
 	}
@@ -248,18 +197,6 @@ static void sources(struct printer *p)
 }
 
 /* ---- instructions ---- */
-
-static bool insn_is_near(const struct printer *p, size_t number)
-{
-	size_t from = number > p->o->context ? number - p->o->context : 0, i;
-
-	if (p->o->context == UINT32_MAX)
-		return true;
-	for (i = from; i < p->l->insns.count && i <= number + p->o->context; i++)
-		if (p->l->insns.items[i].total.weight)
-			return true;
-	return false;
-}
 
 /* Where the code that follows is from. */
 static void place_row(struct printer *p, const struct cp_arrows *arrows, size_t number, int digits)
@@ -308,7 +245,7 @@ static void insn_rows(struct printer *p, const struct cp_arrows *arrows)
 	for (i = 0; i < l->insns.count; i++) {
 		const struct cp_listing_insn *insn = &l->insns.items[i];
 
-		if (!insn_is_near(p, i)) {
+		if (!cp_listing_insn_is_near(l, i, p->o->context)) {
 			passed++;
 			continue;
 		}

@@ -368,6 +368,7 @@ function zoom(i, at_once) {
 	}
 	reveal(i, 6 * ROW);
 	remember(true);
+	if (i) document.dispatchEvent(new CustomEvent("flamepick", { detail: nameOf(i) }));
 }
 
 function flip(to) {

@@ -22,6 +22,21 @@ function addButton(cell) {
 }
 for (const cell of functions.querySelectorAll("td.name")) addButton(cell);
 
+/* Where its lines are in the page, the place leads there. */
+function addOpener(row) {
+	const listed = window.cprof && window.cprof.listed, place = row.cells[8];
+	const name = row.querySelector("td.name").title;
+	if (!listed || !listed.has(name) || place.querySelector("button")) return;
+	const button = document.createElement("button");
+	button.type = "button";
+	button.className = "li-open";
+	button.title = "Its source lines and instructions";
+	button.textContent = place.textContent || "instructions";
+	button.addEventListener("click", () => listed.open(name));
+	place.replaceChildren(button);
+}
+document.addEventListener("listed", () => { for (const row of body.rows) addOpener(row); });
+
 function narrow() {
 	for (const row of body.rows)
 		row.hidden = !test(row.querySelector("td.name").title, row.dataset.image);
@@ -66,6 +81,7 @@ function rowOf(l) {
 	row.append(cell("n", ""), barCell(), cell("n", ""), cell("n", ""), cell("n", ""), cell("n", ""),
 		named, cell("soft", images[image] || ""), cell("soft", file.slice(file.lastIndexOf("/") + 1) +
 		(file && line ? ":" + line : "")));
+	addOpener(row);
 	made.set(l, row);
 	return row;
 }
