@@ -99,6 +99,9 @@ typedef enum cprof_on_full {
 	CPROF_ON_FULL_WAIT = 2
 } cprof_on_full;
 CPROF_API void cprof_session_set_on_full(cprof_session *session, cprof_on_full on_full);
+/* What is worked out of program files is kept for later sessions in $XDG_CACHE_HOME/cprof,
+ * else ~/.cache/cprof, and taken from there. Unless told, it is not. */
+CPROF_API void cprof_session_set_cache(cprof_session *session, bool cache);
 /* `dirs` is NULL-terminated, borrowed until destroy; NULL: /usr/lib/debug. */
 CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *const *dirs,
 					    bool debuginfod);

@@ -156,6 +156,8 @@ const struct cp_option cp_stacks_options[] = {
 	  .choices = unwinders,
 	  .help = "what walks stacks: cprof's tables of call frame information (own, unless "
 		  "told), libunwind, or frame pointers alone" },
+	{ "no-cache", 0, CP_OPTION_FALSE, AT(cache),
+	  .help = "neither use what earlier runs worked out of program files nor keep it" },
 	{ 0 }
 };
 
@@ -363,7 +365,7 @@ const struct cp_collect_options cp_collect_defaults = {
 	.follow = true,
 	.output = "cprof.data",
 	.calls = { .max_rate = CP_COLLECT_NO_RATE },
-	.stacks = { .debuginfod = true },
+	.stacks = { .debuginfod = true, .cache = true },
 };
 
 const struct cp_option_group cp_top_groups[] = { COLLECT_GROUPS(top_recording_options), { 0 } };
@@ -371,5 +373,5 @@ const struct cp_option_group cp_top_groups[] = { COLLECT_GROUPS(top_recording_op
 const struct cp_collect_options cp_top_defaults = {
 	.follow = true,
 	.calls = { .max_rate = CP_COLLECT_NO_RATE },
-	.stacks = { .debuginfod = true },
+	.stacks = { .debuginfod = true, .cache = true },
 };

@@ -25,6 +25,7 @@ struct cp_stacks_options {
 	unsigned unwinder; /* enum cp_collect_unwinder */
 	struct cp_texts debug_dirs; /* before the usual ones */
 	bool debuginfod; /* ask where DEBUGINFOD_URLS is set */
+	bool cache; /* what was worked out of files is kept for later runs */
 };
 
 #define CP_COLLECT_NO_RATE UINT64_MAX /* not given */

@@ -52,6 +52,7 @@ cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, uns
 	}
 	cprof_session_set_unwinder(s, unwinders[stacks->unwinder]);
 	cprof_session_set_debug_info(s, stacks->debug_dirs.items, stacks->debuginfod);
+	cprof_session_set_cache(s, stacks->cache);
 	return s;
 }
 

@@ -43,7 +43,7 @@ static const struct cover_options defaults = {
 		     .wait_ns = 10 * CP_NS_PER_S,
 		     .coverage = { .coverage = true },
 		     .calls = { .max_rate = CP_COLLECT_NO_RATE },
-		     .stacks = { .debuginfod = true } },
+		     .stacks = { .debuginfod = true, .cache = true } },
 	.covering = { .lines = CP_COVERING_ANY,
 		      .branches = CP_COVERING_ANY,
 		      .functions = CP_COVERING_ANY,

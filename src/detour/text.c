@@ -7,6 +7,7 @@
 
 #include "arch/detour.h"
 #include "base/cleanup.h"
+#include "base/cursor.h"
 
 #define MAX_TEXT (UINT64_C(1) << 31) /* bytes of code */
 #define PIECE 65536 /* bytes of code that are read at once */
@@ -178,13 +179,12 @@ static bool make_bits(struct cp_detour_bits *bits, uint64_t size)
 	return bits->words;
 }
 
-CP_ERROR cp_detour_text_create(const struct cp_arch *arch, struct cp_decoder *decoder,
-			       const struct cp_reader *memory, struct cp_image *image,
-			       const struct cp_probe_functions *functions,
-			       struct cp_detour_text **ret)
+/* With no bit set. */
+static CP_ERROR begin(const struct cp_arch *arch, struct cp_decoder *decoder,
+		      const struct cp_reader *memory, const struct cp_probe_functions *functions,
+		      struct cp_detour_text **ret)
 {
 	struct cp_detour_text *t = calloc(1, sizeof(*t));
-	struct cp_error *err;
 	uint64_t size;
 
 	if (!t)
@@ -200,6 +200,19 @@ CP_ERROR cp_detour_text_create(const struct cp_arch *arch, struct cp_decoder *de
 		cp_detour_text_destroy(t);
 		return cp_error_nomem();
 	}
+	*ret = t;
+	return NULL;
+}
+
+CP_ERROR cp_detour_text_create(const struct cp_arch *arch, struct cp_decoder *decoder,
+			       const struct cp_reader *memory, struct cp_image *image,
+			       const struct cp_probe_functions *functions,
+			       struct cp_detour_text **ret)
+{
+	struct cp_detour_text *t;
+	struct cp_error *err;
+
+	CP_TRY(begin(arch, decoder, memory, functions, &t));
 	err = look_through_functions(t, functions);
 	if (!err)
 		err = look_at_symbols(t, image);
@@ -208,6 +221,47 @@ CP_ERROR cp_detour_text_create(const struct cp_arch *arch, struct cp_decoder *de
 		return err;
 	}
 	look_at_data(t, image);
+	*ret = t;
+	return NULL;
+}
+
+/* ---- as bytes ---- */
+
+static size_t bits_size(const struct cp_detour_text *t)
+{
+	return (size_t)((t->end - t->start) / 64 + 1) * sizeof(uint64_t);
+}
+
+void cp_detour_text_save(const struct cp_detour_text *t, struct cp_buf *out)
+{
+	const struct cp_detour_bits *const all[] = { &t->code, &t->starts, &t->leads, &t->returns };
+	size_t i;
+
+	cp_buf_u64(out, t->start);
+	cp_buf_u64(out, t->end);
+	for (i = 0; i < CP_ARRAY_SIZE(all); i++)
+		cp_buf_add(out, all[i]->words, bits_size(t));
+}
+
+CP_ERROR cp_detour_text_load(const struct cp_arch *arch, struct cp_decoder *decoder,
+			     const struct cp_reader *memory,
+			     const struct cp_probe_functions *functions, const void *bytes,
+			     size_t size, struct cp_detour_text **ret)
+{
+	struct cp_cursor c = cp_cursor(bytes, size);
+	struct cp_detour_text *t;
+	size_t i;
+
+	CP_TRY(begin(arch, decoder, memory, functions, &t));
+	struct cp_detour_bits *const all[] = { &t->code, &t->starts, &t->leads, &t->returns };
+
+	if (cp_cursor_u64(&c) != t->start || cp_cursor_u64(&c) != t->end ||
+	    cp_cursor_left(&c) != CP_ARRAY_SIZE(all) * bits_size(t)) {
+		cp_detour_text_destroy(t);
+		return cp_error_new(CP_ERR_FORMAT, 0, "this is of other functions");
+	}
+	for (i = 0; i < CP_ARRAY_SIZE(all); i++)
+		memcpy(all[i]->words, cp_cursor_bytes(&c, bits_size(t)), bits_size(t));
 	*ret = t;
 	return NULL;
 }

@@ -13,6 +13,7 @@
 #ifndef CP_DETOUR_TEXT_H
 #define CP_DETOUR_TEXT_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "probe/plan.h"
 
@@ -36,6 +37,13 @@ CP_ERROR cp_detour_text_create(const struct cp_arch *arch, struct cp_decoder *de
 			       const struct cp_reader *memory, struct cp_image *image,
 			       const struct cp_probe_functions *functions,
 			       struct cp_detour_text **ret);
+/* A new one as bytes, and back, for the same functions. An error: they are none such. */
+#define CP_DETOUR_TEXT_FORMAT 1
+void cp_detour_text_save(const struct cp_detour_text *text, struct cp_buf *out);
+CP_ERROR cp_detour_text_load(const struct cp_arch *arch, struct cp_decoder *decoder,
+			     const struct cp_reader *memory,
+			     const struct cp_probe_functions *functions, const void *bytes,
+			     size_t size, struct cp_detour_text **ret);
 void cp_detour_text_destroy(struct cp_detour_text *text);
 
 /* For leads that only others know, and words of memory (8 bytes each, run-time minus

@@ -13,9 +13,11 @@
 #include "image/debugfile.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -23,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "image/inflate.h"
 
@@ -326,6 +329,35 @@ const char *cp_image_debug_path(struct cp_image *image)
 	path = image->debug_path ? image->debug_path : "";
 	pthread_mutex_unlock(&image->files_lock);
 	return path;
+}
+
+/* The time of a change is the kernel's, and nobody's to set. */
+static uint64_t identity_of(const struct cp_elf *elf)
+{
+	struct statx st;
+	uint64_t words[8];
+
+	if (!elf || elf->fd < 0 || statx(elf->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) ||
+	    (st.stx_mask & STATX_BASIC_STATS) != STATX_BASIC_STATS)
+		return 0;
+	words[0] = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+	words[1] = st.stx_ino;
+	words[2] = st.stx_size;
+	words[3] = (uint64_t)st.stx_mtime.tv_sec;
+	words[4] = st.stx_mtime.tv_nsec;
+	words[5] = (uint64_t)st.stx_ctime.tv_sec;
+	words[6] = st.stx_ctime.tv_nsec;
+	words[7] = elf->size;
+	return cp_hash_bytes(words, sizeof(words)) | 1;
+}
+
+uint64_t cp_image_identity(struct cp_image *image)
+{
+	uint64_t file = identity_of(image->elf);
+	const struct cp_elf *debug = cp_debug_file(image, false);
+	uint64_t other = debug ? identity_of(debug) : 1;
+
+	return file && other ? cp_hash_u64(file ^ cp_hash_u64(other)) | 1 : 0;
 }
 
 struct cp_elf *cp_debug_alternate(struct cp_image *image, struct cp_elf *of)

@@ -54,6 +54,9 @@ void cp_image_destroy(struct cp_image *image);
 
 const char *cp_image_build_id(const struct cp_image *image); /* hex; "" if none */
 const char *cp_image_debug_path(struct cp_image *image); /* "" if none was found */
+/* A hash that tells the file, and that of its debug information, as they are from all
+ * others and from themselves once they were changed. 0: no file is open. */
+uint64_t cp_image_identity(struct cp_image *image);
 uint16_t cp_image_machine(const struct cp_image *image); /* e_machine */
 bool cp_image_is_64bit(const struct cp_image *image);
 

@@ -379,6 +379,22 @@ void cp_probe_functions_free(struct cp_probe_functions *functions)
 	*functions = (struct cp_probe_functions){ 0 };
 }
 
+uint64_t cp_probe_functions_hash(const struct cp_probe_functions *functions)
+{
+	uint64_t hash =
+		cp_hash_bytes(functions->pads, functions->pad_count * sizeof(*functions->pads));
+	const struct cp_probe_function *f;
+
+	for (f = functions->items; f < functions->items + functions->count; f++) {
+		const uint64_t words[] = { hash, f->address, f->size,
+					   (uint64_t)f->kind << 32 | f->flags };
+
+		hash = cp_hash_bytes(words, sizeof(words)) ^
+		       cp_hash_bytes(f->ranges, f->range_count * sizeof(*f->ranges));
+	}
+	return hash;
+}
+
 /* ---- a file's bytes ---- */
 
 static size_t read_file(void *ctx, uint64_t addr, void *buffer, size_t size)

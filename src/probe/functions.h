@@ -82,6 +82,8 @@ const char *cp_probe_alias_name(struct cp_probe_alias *alias);
 /* The function with `address` in its first range (the innermost one), or NULL. */
 struct cp_probe_function *cp_probe_functions_find(const struct cp_probe_functions *functions,
 						  uint64_t address);
+/* A hash of where they are, and of the landing pads. */
+uint64_t cp_probe_functions_hash(const struct cp_probe_functions *functions);
 void cp_probe_functions_free(struct cp_probe_functions *functions);
 
 /* Reads an image's file at link-time addresses; `image` is borrowed. */

@@ -18,6 +18,7 @@ export SHELL=$BASH
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
+	export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
 	started=()
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/families/cover_kept.h"
 #include "engine/families/inferred.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
@@ -116,10 +117,8 @@ static bool is_sigreturn(const struct cp_reader *file, const struct cp_probe_fun
 
 struct planning {
 	cprof_session *s;
-	cprof_assembly *assembly;
 	struct engine_cover *cover;
 	struct cp_reader file;
-	bool begun; /* there is a function */
 	struct cp_code code;
 	struct cp_probe_blocks found;
 	struct cp_probe_overlaps *overlaps;
@@ -135,12 +134,6 @@ static uint64_t counters_with(const struct planning *p)
 static uint32_t rebased(uint32_t block, uint32_t first)
 {
 	return block == CP_NO_BLOCK ? block : block + first;
-}
-
-/* Are both directions told by the blocks behind the branch? */
-static bool is_told(const struct cp_probe_branch *b)
-{
-	return b->taken_block != CP_NO_BLOCK && b->passed_block != CP_NO_BLOCK;
 }
 
 static bool add_ways(struct engine_cover *cover, const struct cp_probe_blocks *found,
@@ -192,18 +185,9 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 		b->block = rebased(b->block, made.first_block);
 		b->taken_block = rebased(b->taken_block, made.first_block);
 		b->passed_block = rebased(b->passed_block, made.first_block);
-		cover->watched.items[cover->watched.count++] =
-			is_told(b) ? CP_NO_BLOCK : cover->watched_count++;
+		engine_cover_watch(cover, b); /* there is room */
 	}
 	return add_ways(cover, found, made.first_block);
-}
-
-/* Prepares the object, once one of its functions was chosen. */
-static void begin(struct planning *p, struct engine_plans *plans)
-{
-	engine_sources_prefetch(p->assembly); /* meanwhile */
-	/* Landing pads of exceptions begin blocks, too. */
-	engine_plans_pads(p->assembly, plans);
 }
 
 /* Plans a function. False: no more can be planned. */
@@ -214,9 +198,6 @@ static bool plan_function(struct planning *p, struct engine_plans *plans,
 
 	if (is_sigreturn(&p->file, f))
 		return true;
-	if (!p->begun)
-		begin(p, plans);
-	p->begun = true;
 	err = cp_probe_blocks_find(&p->code, p->s->calls->decoder, &p->file, &plans->functions, f,
 				   &p->found);
 	if (!err)
@@ -238,22 +219,54 @@ static bool plan_function(struct planning *p, struct engine_plans *plans,
 	return add_function(p, f);
 }
 
+/* False without memory. */
+static bool choose(cprof_session *s, cprof_image *image, struct engine_plans *plans,
+		   struct engine_cover_chosen *ret)
+{
+	size_t i;
+
+	for (i = 0; i < plans->functions.count; i++) {
+		if (!chosen(s, image, &plans->functions.items[i]))
+			continue;
+		if (!ret->items.count)
+			engine_sources_prefetch(image->assembly); /* meanwhile */
+		if (!cp_vec_push(&ret->items, (uint32_t)i))
+			return false;
+	}
+	return true;
+}
+
+/* False: not all of them could be planned. */
+static bool plan_all(struct planning *p, struct engine_plans *plans,
+		     const struct engine_cover_chosen *chosen)
+{
+	const uint32_t *number;
+
+	p->overlaps = cp_probe_overlaps_create(&plans->functions);
+	cp_vec_for_each(&chosen->items, number)
+		if (!p->overlaps || !plan_function(p, plans, &plans->functions.items[*number]))
+			return false;
+	return true;
+}
+
 static struct engine_cover *plan(cprof_image *image, struct engine_plans *plans)
 {
 	cprof_session *s = image->process->session;
+	cprof_assembly *a = image->assembly;
 	struct planning p = {
 		.s = s,
-		.assembly = image->assembly,
 		.cover = calloc(1, sizeof(*p.cover)),
-		.file = cp_probe_file_reader(image->assembly->image),
+		.file = cp_probe_file_reader(a->image),
 	};
-	size_t i;
+	struct engine_cover_chosen chosen = { 0 };
 
-	p.overlaps = cp_probe_overlaps_create(&plans->functions);
-	for (i = 0; p.cover && p.overlaps && i < plans->functions.count; i++)
-		if (chosen(s, image, &plans->functions.items[i]) &&
-		    !plan_function(&p, plans, &plans->functions.items[i]))
-			break;
+	if (p.cover && choose(s, image, plans, &chosen) && chosen.items.count) {
+		engine_plans_pads(a, plans); /* begin blocks, too */
+		if (!engine_cover_load(s, a, &chosen, p.cover) && plan_all(&p, plans, &chosen) &&
+		    p.cover->functions.count)
+			engine_cover_save(s, a, &chosen, p.cover);
+	}
+	cp_vec_free(&chosen.items);
 	cp_code_free(&p.code);
 	cp_probe_blocks_free(&p.found);
 	cp_probe_overlaps_destroy(p.overlaps);

@@ -10,6 +10,7 @@
 #include "engine/probes/roles.h"
 #include "engine/probes/values.h"
 #include "engine/target/family.h"
+#include "engine/target/kept.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 #include "link/link.h"
@@ -276,6 +277,40 @@ void engine_windows_settle(cprof_assembly *a, struct cp_probe_plan *plan)
 	plan->sites.count = n;
 }
 
+/* To read all of the code takes longer than all else that is done for a few functions. */
+static struct engine_kept_key kept_text(const struct engine_plans *plans)
+{
+	return (struct engine_kept_key){ "windows", CP_DETOUR_TEXT_FORMAT,
+					 cp_probe_functions_hash(&plans->functions) };
+}
+
+static bool load_text(cprof_session *s, const cprof_assembly *a, struct engine_windows *w)
+{
+	const struct cp_probe_functions *functions = &a->plans->functions;
+	struct engine_kept_key key = kept_text(a->plans);
+	struct cp_error *err = NULL;
+	struct cp_buf bytes = { 0 };
+
+	if (engine_kept_get(s, a, &key, &bytes))
+		err = cp_detour_text_load(cp_arch_host(), engine_decoder(s->calls), &w->file,
+					  functions, bytes.bytes, bytes.size, &w->text);
+	cp_error_free(err);
+	cp_buf_free(&bytes);
+	return w->text;
+}
+
+static CP_ERROR make_text(cprof_session *s, const cprof_assembly *a, struct engine_windows *w)
+{
+	struct engine_kept_key key = kept_text(a->plans);
+	struct cp_buf bytes = { 0 };
+
+	CP_TRY(cp_detour_text_create(cp_arch_host(), engine_decoder(s->calls), &w->file, a->image,
+				     &a->plans->functions, &w->text));
+	cp_detour_text_save(w->text, &bytes);
+	engine_kept_put(s, a, &key, &bytes);
+	return NULL;
+}
+
 static void read_text(cprof_session *s, cprof_assembly *a, struct engine_windows *w)
 {
 	struct engine_plans *plans = a->plans;
@@ -285,8 +320,7 @@ static void read_text(cprof_session *s, cprof_assembly *a, struct engine_windows
 		return;
 	w->read = true;
 	engine_plans_pads(a, plans);
-	err = cp_detour_text_create(cp_arch_host(), engine_decoder(s->calls), &w->file, a->image,
-				    &plans->functions, &w->text);
+	err = load_text(s, a, w) ? NULL : make_text(s, a, w);
 	if (err)
 		cp_debug("windows of %s: %s", a->path, err->what);
 	cp_error_free(err);

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
+#include "engine/target/kept.h"
 #include "engine/target/lives.h"
 #include "engine/target/memory.h"
 #include "engine/target/profilers.h"
@@ -285,6 +286,7 @@ void engine_tables_free(cprof_session *s)
 	cp_map_free(&s->by_pid);
 	cp_vec_free(&s->gone_threads);
 	cp_vec_free(&s->processes);
+	engine_kept_free(s);
 }
 
 /* ---- queries ---- */

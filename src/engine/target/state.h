@@ -222,8 +222,7 @@ struct cprof_session {
 	/* launch.c */
 	pid_t child;
 	int child_go, child_error; /* -1: closed */
-	int wait_status; /* -1: running */
-	int exec_errno;
+	int wait_status, exec_errno; /* wait_status: -1: running */
 	char **command; /* owned, NULL-terminated */
 	int32_t target;
 	bool attached;
@@ -252,6 +251,7 @@ struct cprof_session {
 	CP_VEC(cprof_function *) functions;
 	struct cp_interner function_keys;
 	struct cp_unwind_cache *unwind_cache;
+	struct engine_kept *kept; /* owned; NULL: nothing of other runs is used */
 	struct cprof_profiler_desc *profilers; /* newest first */
 	CP_VEC(struct engine_counter) counters;
 	CP_VEC(char *) loaded; /* descriptions of loaded profilers */
