@@ -171,3 +171,56 @@ print(len(data["files"]), "files,", sum(lines), "of", len(lines), "lines")
 	"$CPROF" export -f html -o site
 	diff -r earlier site
 }
+
+@test "coverage pages: source is in colors, and the same text" {
+	for language in c rs; do
+		cat >a.$language <<-'END'
+			/* One comment, /* or two
+			 * "no string" */ int x; // if
+			*/ let text = r#"for " \ // while"#; char c = 'x', d = '\'';
+			#include <stdio.h>
+			fn f<'a>(a: &'a str) { return 0x2a + 1.5e3f; }
+			const char *raw = R"(( " int )" "\"for";
+		END
+		for ((n = 0; n < 250; n++)); do
+			echo '	while (1);'
+		done >>a.$language
+		rm -rf site
+		printf '%s\n' 'command ./tests' "file a.$language $PWD/a.$language" 'l 2 1 1 1 0' |
+			"$BUILD/tests/unit/coverage_pages" site
+		browsed "$(cd site && ls -- *.html | grep -v index)" '
+			const lines = () => [...document.querySelectorAll("#code li")].map(li => li.textContent);
+			const before = lines();
+			dispatchEvent(new Event("beforeprint"));
+			say(JSON.stringify(lines()) === JSON.stringify(before), before.length);
+			for (const n of [1, 2, 3, 4, 5, 6, 256])
+				say(n + ":", ...[...document.querySelectorAll("#L" + n + " [class^=sy-]")].map(e =>
+					e.className.slice(3) + "(" + e.textContent.replace(/[|"&<>]/g, "~") + ")"));'
+		cp said said.$language
+	done
+	# By the rules of each language: comments of Rust stand within each other.
+	run cat said.c
+	assert_output "$(cat <<-'END'
+		true 256
+		1: comment(/* One comment, /* or two)
+		2: comment( * ~no string~ */) type(int) comment(// if)
+		3: string(~for ~) comment(// while~#; char c = 'x', d = '\'';)
+		4: word(#include) string( ~stdio.h~)
+		5: word(return) number(0x2a) number(1.5e3f)
+		6: word(const) type(char) string(R~(( ~ int )~) string(~\~for~)
+		256: word(while) number(1)
+	END
+	)"
+	run cat said.rs
+	assert_output "$(cat <<-'END'
+		true 256
+		1: comment(/* One comment, /* or two)
+		2: comment( * ~no string~ */ int x; // if)
+		3: comment(*/) word(let) string(r#~for ~ \ // while~#) type(char) string('x') string('\'')
+		4:
+		5: word(fn) type('a) type('a) type(str) word(return) number(0x2a) number(1.5e3f)
+		6: word(const) type(char) string(~(( ~) string(~ ~) string(~for~)
+		256: word(while) number(1)
+	END
+	)"
+}

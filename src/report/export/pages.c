@@ -262,6 +262,7 @@ static CP_ERROR write_style(struct cp_pages *g, struct cp_sink *sink, const void
 {
 	(void)g, (void)what;
 	cp_buf_str(&sink->buf, cp_asset_coverage_css);
+	cp_buf_str(&sink->buf, cp_asset_syntax_css);
 	return NULL;
 }
 
@@ -269,6 +270,7 @@ static CP_ERROR write_script(struct cp_pages *g, struct cp_sink *sink, const voi
 {
 	(void)g, (void)what;
 	cp_buf_str(&sink->buf, cp_asset_coverage_js);
+	cp_buf_str(&sink->buf, cp_asset_syntax_js);
 	cp_buf_str(&sink->buf, cp_asset_sort_js);
 	return NULL;
 }

@@ -343,6 +343,45 @@ function sourceTools(code) {
 	});
 }
 
+/* Colors, a list of lines at a time, when it comes near; what is open at its beginning (a
+ * comment) is told by the lines before, which are read without coloring them. */
+function addColors(code) {
+	const file = document.querySelector("h1").textContent, lists = [...code.querySelectorAll(".k")];
+	const line = window.cprofSyntax.colored(file), starts = [{ open: "", depth: 0 }];
+	const textOf = li => [...li.childNodes].filter(n => n.nodeType === Node.TEXT_NODE).pop();
+	const bodyOf = node => node ? node.data.replace(/\n$/, "") : "";
+	if (!line.known) return;
+	function startOf(n) {
+		for (let k = starts.length; k <= n; k++) {
+			const state = { ...starts[k - 1] };
+			for (const li of lists[k - 1].querySelectorAll("li"))
+				window.cprofSyntax.lex(bodyOf(textOf(li)), line.rust, state);
+			starts.push(state);
+		}
+		return starts[n];
+	}
+	const done = new Set();
+	function color(n) {
+		if (done.has(n)) return;
+		done.add(n);
+		line.begin(startOf(n));
+		startOf(n + 1); /* while the text is as it was */
+		for (const li of lists[n].querySelectorAll("li")) {
+			const node = textOf(li);
+			if (node) node.replaceWith(...line(bodyOf(node)), "\n");
+		}
+	}
+	const watch = new IntersectionObserver(seen => {
+		for (const one of seen) {
+			if (!one.isIntersecting) continue;
+			watch.unobserve(one.target);
+			color(lists.indexOf(one.target));
+		}
+	}, { rootMargin: "1500px" });
+	for (const list of lists) watch.observe(list);
+	addEventListener("beforeprint", () => lists.forEach((list, n) => color(n)));
+}
+
 function stripTools(strip, code) {
 	const rows = strip.viewBox.baseVal.height, view = document.createElementNS(strip.namespaceURI, "rect");
 	let waiting = false, held = false;
@@ -388,6 +427,7 @@ document.addEventListener("DOMContentLoaded", () => {
 	}
 	if (code) sourceTools(code);
 	if (code) addWords(code);
+	if (code) addColors(code);
 	if (code && strip) stripTools(strip, code);
 	root.dataset.ready = "1";
 });
