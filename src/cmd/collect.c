@@ -18,10 +18,9 @@ const struct cp_option cp_sampling_options[] = {
 		  "left alone) or elapsed time (wall: every thread, for time spent waiting)" },
 	{ "capture", 0, CP_OPTION_CHOICE, AT(capture), .value = "auto|ptrace|perf",
 	  .choices = captures,
-	  .help = "how samples of CPU time are taken: threads are stopped (ptrace, unless told), "
-		  "or the kernel's interrupt copies registers and stack, which nothing in the "
-		  "program notices (perf); auto: perf where that is permitted, in the kernel, "
-		  "too" },
+	  .help = "how samples of CPU time are taken: the kernel's interrupt copies registers and "
+		  "stack, which nothing in the program notices (perf), or threads are stopped "
+		  "(ptrace); auto, unless told: perf where that is permitted, in the kernel, too" },
 	{ "follow", 'f', CP_OPTION_TRUE, AT(follow),
 	  .help = "profile children too: fork, vfork, clone, exec (unless told otherwise)" },
 	{ "no-follow", 0, CP_OPTION_FALSE, AT(follow), .help = "let children go" },
@@ -363,6 +362,7 @@ const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_opt
 
 const struct cp_collect_options cp_collect_defaults = {
 	.follow = true,
+	.capture = CP_COLLECT_NO_CAPTURE,
 	.output = "cprof.data",
 	.calls = { .max_rate = CP_COLLECT_NO_RATE },
 	.stacks = { .debuginfod = true, .cache = true },
@@ -372,6 +372,7 @@ const struct cp_option_group cp_top_groups[] = { COLLECT_GROUPS(top_recording_op
 
 const struct cp_collect_options cp_top_defaults = {
 	.follow = true,
+	.capture = CP_COLLECT_NO_CAPTURE,
 	.calls = { .max_rate = CP_COLLECT_NO_RATE },
 	.stacks = { .debuginfod = true, .cache = true },
 };

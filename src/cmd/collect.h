@@ -66,10 +66,12 @@ struct cp_source_options {
 	const char *diff; /* a git revision, or NULL */
 };
 
+#define CP_COLLECT_NO_CAPTURE 3u
+
 struct cp_collect_options {
 	uint64_t hz; /* 0: not given */
 	unsigned clock; /* enum cp_collect_clock */
-	unsigned capture; /* cprof_capture */
+	unsigned capture; /* cprof_capture; or CP_COLLECT_NO_CAPTURE: not told */
 	const char *event; /* "NAME[:N]": what samples are of; NULL: time */
 	bool follow;
 	uint64_t duration_ns; /* 0: to the end */

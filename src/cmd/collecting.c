@@ -262,7 +262,8 @@ static int check_capture(const struct cp_args *args, const struct cp_collect_opt
 	if (o->capture == CPROF_CAPTURE_PERF && o->clock == CP_COLLECT_WALL)
 		return cp_usage(args, "--capture=perf is about CPU time: threads that wait have no "
 				      "interrupt");
-	if (o->capture && !o->hz && !o->event && !o->profiles.count && !samples_unasked(o, false))
+	if (o->capture && o->capture != CP_COLLECT_NO_CAPTURE && !o->hz && !o->event &&
+	    !o->profiles.count && !samples_unasked(o, false))
 		return cp_usage(args, "--capture is about samples: say how many with --sample");
 	return check_event(args, o);
 }
@@ -594,6 +595,16 @@ bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 	return true;
 }
 
+/* Who takes no samples needs nothing for them, and there are none without stops of who waits. */
+static cprof_capture capture_of(const struct cp_collect_options *o)
+{
+	bool samples = cp_collecting_rate(o) || o->profiles.count;
+
+	if (o->capture != CP_COLLECT_NO_CAPTURE)
+		return (cprof_capture)o->capture;
+	return samples && o->clock != CP_COLLECT_WALL ? CPROF_CAPTURE_AUTO : CPROF_CAPTURE_PTRACE;
+}
+
 bool cp_collecting_capture(cprof_session *s, const struct cp_collect_options *o)
 {
 	uint32_t hz = o->hz ? (uint32_t)o->hz : DEFAULT_HZ;
@@ -603,7 +614,7 @@ bool cp_collecting_capture(cprof_session *s, const struct cp_collect_options *o)
 
 	if (o->event ? parse_event(o->event, &name, &period) &&
 			       cprof_session_set_event(s, name, period) == CPROF_OK
-		     : cprof_session_set_capture(s, (cprof_capture)o->capture, hz) == CPROF_OK)
+		     : cprof_session_set_capture(s, capture_of(o), hz) == CPROF_OK)
 		return true;
 	cp_collecting_complain(s);
 	return false;

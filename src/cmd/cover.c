@@ -40,6 +40,7 @@ static const struct cp_option_group groups[] = {
 
 static const struct cover_options defaults = {
 	.collect = { .follow = true,
+		     .capture = CP_COLLECT_NO_CAPTURE,
 		     .wait_ns = 10 * CP_NS_PER_S,
 		     .coverage = { .coverage = true },
 		     .calls = { .max_rate = CP_COLLECT_NO_RATE },

@@ -14,6 +14,7 @@
 #ifndef CP_LINK_PERF_H
 #define CP_LINK_PERF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What can be counted, as perf_event_open() has it. The last one has no name. */
@@ -22,6 +23,7 @@ extern const struct cp_perf_event {
 	uint32_t type;
 	uint64_t config;
 	uint64_t period; /* unless told: few enough for the kernel's rings */
+	bool kernel; /* it happens there alone: who may not look there counts none */
 } cp_perf_events[];
 
 /* Request: where the kernel's time may not be looked at, answer EACCES; else threads

@@ -236,6 +236,9 @@ refused() {
 	no_complaints
 }
 
+# Nobody may look at the process PID: what /proc has of it is root's.
+is_roots() { [ "$(stat -c %u "/proc/$1/status")" = 0 ]; }
+
 @test "an undumpable process of one's own: not permitted, and why" {
 	needs setpriv
 	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
@@ -244,7 +247,7 @@ refused() {
 	mkfifo -m 666 ready
 	start "${nobody[@]}" "$TRACEES/undumpable" --ready=ready --until=stop
 	read -r tracee <ready
-	until_true test "$(stat -c %u "/proc/$tracee/status")" = 0
+	until_true is_roots "$tracee"
 	tracee_output=out
 	refused 1 "not permitted" "dumpable" -- "${nobody[@]}" "$CPROF" attach -o rec "$tracee"
 	# root may.

@@ -32,17 +32,17 @@ expect_end() {
 }
 
 for_a_duration() {
-	attach -d 100ms -s 999
+	attach -d 100ms --capture=ptrace -s 999
 	expect_end 0 "$1"
 }
 
 for_a_duration_wall() {
-	attach -d 100ms -s 999 --clock=wall
+	attach -d 100ms --capture=ptrace -s 999 --clock=wall
 	expect_end 0 "$1"
 }
 
 without_children() {
-	attach -d 100ms -s 999 --no-follow
+	attach -d 100ms --capture=ptrace -s 999 --no-follow
 	expect_end 0 "$1"
 }
 
@@ -53,13 +53,13 @@ until_interrupted() {
 }
 
 controller_killed() {
-	attach -s 999
+	attach --capture=ptrace -s 999
 	kill -KILL "$controller" || complain "$1: cprof ended by itself: $(cat attach.err)"
 	ended "$controller"
 }
 
 tracer_killed() {
-	attach -s 999
+	attach --capture=ptrace -s 999
 	# In a storm of short threads a look may find nobody: look again.
 	until any_traced "$tracee" && kill -KILL "$tracer_of"; do
 		kill -0 "$controller" 2>/dev/null || break
@@ -69,7 +69,7 @@ tracer_killed() {
 }
 
 all_killed() {
-	attach -s 999
+	attach --capture=ptrace -s 999
 	# One command: as close to "at once" as a shell gets.
 	# shellcheck disable=SC2046
 	kill -KILL $(cprof_pids) 2>/dev/null || :
@@ -110,7 +110,7 @@ all_killed() {
 	rounds=$(long_or 20 5)
 	again_and_again() {
 		for ((i = 0; i < rounds; i++)); do
-			attach -s 999 -d 10ms
+			attach --capture=ptrace -s 999 -d 10ms
 			ended "$controller"
 			[ "$ended" = 0 ] || complain "$1: round $i ended with $ended: $(cat attach.err)"
 		done
@@ -124,7 +124,7 @@ all_killed() {
 	local rounds kinds=(
 		"-t program --max-rate=0" "--exceptions --locks --allocs" "-c"
 		"-t program,pthread_* -a -r" "--annotations --stack -t program" "-t program --cpu-time --no-follow"
-		"-s 999 -t program -l"
+		"--capture=ptrace -s 999 -t program -l"
 	)
 	rounds=$(long_or 70 7)
 	with_breakpoints() {

@@ -24,7 +24,7 @@ crash_with() {
 		# Address space, lest it takes the machine's memory.
 		(
 			ulimit -v 1500000 -c 0
-			exec "$CPROF" attach -q -o attach.data -s 2000 --plugin-dir="$MODULES" \
+			exec "$CPROF" attach -q -o attach.data --capture=ptrace -s 2000 --plugin-dir="$MODULES" \
 				--profile=crash:"$how",sample,20 "$tracee" >attach.out 2>attach.err </dev/null 3>&-
 		) &
 		controller=$!
@@ -71,7 +71,7 @@ crash_with() {
 	mkfifo ready
 	(
 		ulimit -c 0
-		exec "$CPROF" run -q -s 2000 -o rec --plugin-dir="$MODULES" \
+		exec "$CPROF" run -q --capture=ptrace -s 2000 -o rec --plugin-dir="$MODULES" \
 			--profile=crash:segv,sample,20 -- "$TRACEES/busy_threads" --ready=ready --until=stop --limit=240 \
 			>out 2>err </dev/null 3>&-
 	) &

@@ -6,19 +6,19 @@ load helpers
 load tracees
 
 @test "the stress programs under run -s 99 say what they say alone" {
-	everywhere_run -s 99
+	everywhere_run --capture=ptrace -s 99
 }
 
 @test "the stress programs under run -s 1000 --clock=wall say what they say alone" {
-	which=few everywhere_run -s 1000 --clock=wall
+	which=few everywhere_run --capture=ptrace -s 1000 --clock=wall
 }
 
 @test "the stress programs under run --no-follow say what they say alone" {
-	which=nested everywhere_run -s 999 --no-follow
+	which=nested everywhere_run --capture=ptrace -s 999 --no-follow
 }
 
 @test "the stress programs go on when run -d ends before them" {
-	which=few everywhere_run -s 999 -d 20ms
+	which=few everywhere_run --capture=ptrace -s 999 -d 20ms
 }
 
 @test "a tracer under a profiler that follows is told EPERM, and runs on" {
@@ -29,9 +29,9 @@ load tracees
 }
 
 @test "no EINTR in any blocking call at 1000 Hz of elapsed time" {
-	under -s 1000 --clock=wall -- eintr --ms="$(long_or 10000 1000)"
+	under --capture=ptrace -s 1000 --clock=wall -- eintr --ms="$(long_or 10000 1000)"
 	assert_equal "$under" "status 0, eintr: ok no EINTR in N blocking calls"
-	under -s 100 -- eintr --ms="$(long_or 10000 500)"
+	under --capture=ptrace -s 100 -- eintr --ms="$(long_or 10000 500)"
 	assert_equal "$under" "status 0, eintr: ok no EINTR in N blocking calls"
 }
 

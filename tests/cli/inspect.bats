@@ -104,11 +104,13 @@ judge() {
 	done
 }
 
+both_said() { [ "$(grep -c thread said)" = 2 ]; }
+
 @test "threads have their own, and nobody is stopped for it" {
 	needs gcc jq
 	build_c gcc -g -O0
 	begin statics
-	until_true test "$(grep -c thread said)" = 2
+	until_true both_said
 	"$CPROF" inspect --json --thread=all "$pid" own each >json
 	jq -c '.[] | [.expression, .value]' json | sort >got
 	diff got - <<-'END'
@@ -278,7 +280,7 @@ judge() {
 	needs gcc gdb jq
 	build_c gcc -g -O0
 	begin statics
-	until_true test "$(grep -c thread said)" = 2
+	until_true both_said
 	"$CPROF" inspect --globals "$pid" >before
 	"$CPROF" inspect --json --thread=all "$pid" own each >threads
 	# As the kernel makes them: without what was mapped and not written to.

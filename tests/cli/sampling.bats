@@ -18,7 +18,7 @@ within() {
 }
 
 @test "the weights of each thread's samples are its CPU time" {
-	run "$CPROF" run -q -s 997 -- "$TRACEES/busy_threads" --ms=600
+	run "$CPROF" run -q --capture=ptrace -s 997 -- "$TRACEES/busy_threads" --ms=600
 	assert_success
 	# busy_threads: ok cpu_ms TOTAL threads MS...
 	read -r -a said <<<"$output"
@@ -38,7 +38,7 @@ within() {
 }
 
 @test "a program in step with the clock is seen in all its parts" {
-	run "$CPROF" run -q -s 200 -- "$TRACEES/alternating" --size=5000 --ms=3000
+	run "$CPROF" run -q --capture=ptrace -s 200 -- "$TRACEES/alternating" --size=5000 --ms=3000
 	assert_success
 	# alternating: ok phase_a MS phase_b MS
 	read -r -a said <<<"$output"
@@ -55,13 +55,13 @@ within() {
 
 @test "short threads are represented by those that were hit" {
 	# Nearly all of the time goes into tracee_mix, in threads of 0.7 ms each.
-	run "$CPROF" run -q -s 499 -- "$TRACEES/deep" --depth=200 --rounds=1500
+	run "$CPROF" run -q --capture=ptrace -s 499 -- "$TRACEES/deep" --depth=200 --rounds=1500
 	assert_success
 	within 80 100 "$(share tracee_mix)"
 }
 
 @test "the wall clock counts a sleeper at every tick, without a stop" {
-	run "$CPROF" run -q -s 100 --clock=wall -- sleep 2
+	run "$CPROF" run -q --capture=ptrace -s 100 --clock=wall -- sleep 2
 	assert_success
 	run "$CPROF" report --json cprof.data
 	# It sleeps for 200 ticks, and was there for no more than the recording.
@@ -72,7 +72,7 @@ within() {
 }
 
 @test "the CPU clock leaves a sleeper alone" {
-	run "$CPROF" run -q -s 100 -- sleep 1
+	run "$CPROF" run -q --capture=ptrace -s 100 -- sleep 1
 	assert_success
 	run "$CPROF" report --json cprof.data
 	# At its start it runs, and may be hit then.
@@ -81,7 +81,7 @@ within() {
 
 @test "stacks of 200 and of 10,000 frames reach main" {
 	for depth in 200 10000; do
-		run "$CPROF" run -q -s 999 -- "$TRACEES/deep" --depth=$depth --rounds=100
+		run "$CPROF" run -q --capture=ptrace -s 999 -- "$TRACEES/deep" --depth=$depth --rounds=100
 		assert_success
 		"$CPROF" export -f folded -o folded cprof.data
 		# From the bottom of the recursion back to where the thread began.
@@ -100,7 +100,7 @@ within() {
 		kind=alternate
 		[ "$clock" = wall ] || kind=alternate_spin
 		begin known_stack --mode=$kind
-		"$CPROF" attach -q --clock=$clock -s 200 -d 3s -o rec "$tracee"
+		"$CPROF" attach -q --clock=$clock --capture=ptrace -s 200 -d 3s -o rec "$tracee"
 		finish
 		want=$(sed -n 's/^stack [0-9]* [a-z]* //p' "$tracee_output" | tr ' ' '\n' | tac | tr '\n' ' ')
 		"$CPROF" export -f folded rec | jq -Rs --arg want "${want% }" '

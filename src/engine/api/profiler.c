@@ -320,8 +320,9 @@ void engine_send_sampling(cprof_session *s)
 	if (s->capturing.hz && rq.hz && !s->capturing.event &&
 	    (rq.hz != s->capturing.hz || rq.wall)) {
 		s->capturing.hz = 0; /* the tracer sees that, too */
-		engine_warn(s, "the rate or the clock of samples was changed: threads are stopped "
-			       "for them since then");
+		if (s->capturing.asked == CPROF_CAPTURE_PERF)
+			engine_warn(s, "the rate or the clock of samples was changed: threads are "
+				       "stopped for them since then");
 	}
 	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 }

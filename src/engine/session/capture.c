@@ -132,13 +132,14 @@ static uint32_t rate(const cprof_session *s)
 /* Asks the tracer, for `pid` or, if that is 0, whether it is permitted at all. */
 static struct cp_error *ask(cprof_session *s, pid_t pid, struct refusal *r, bool *user_only_ret)
 {
+	const struct cp_perf_event *event = s->capturing.event;
+	bool kernel = s->capturing.asked == CPROF_CAPTURE_AUTO || (event && event->kernel);
 	struct cp_request rq = {
 		.type = CP_REQUEST_PERF,
 		.pid = pid,
 		.hz = rate(s),
-		.flags = s->capturing.asked == CPROF_CAPTURE_AUTO ? CP_PERF_KERNEL : 0,
-		.address = s->capturing.event ? (uint64_t)(s->capturing.event - cp_perf_events) + 1
-					      : 0,
+		.flags = kernel ? CP_PERF_KERNEL : 0,
+		.address = event ? (uint64_t)(event - cp_perf_events) + 1 : 0,
 		.size = s->capturing.every,
 	};
 	struct cp_answer answer;
@@ -147,7 +148,7 @@ static struct cp_error *ask(cprof_session *s, pid_t pid, struct refusal *r, bool
 		return NULL;
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	if (answer.errnum)
-		refused(r, &answer, rq.flags & CP_PERF_KERNEL, s->capturing.event);
+		refused(r, &answer, kernel, event);
 	else
 		*user_only_ret = answer.address & CP_PERF_USER_ONLY;
 	return NULL;

@@ -255,8 +255,10 @@ void perf_set(struct tracer *tr, const struct cp_request *rq)
 		perf_close(tr);
 		return;
 	}
-	if (!rq->hz && perf->on)
+	if (!rq->hz && perf->on) {
 		each_event(perf, PERF_EVENT_IOC_DISABLE);
+		perf_take(tr); /* later, these would stand for the pause, too */
+	}
 	if (rq->hz && !perf->on)
 		each_event(perf, PERF_EVENT_IOC_ENABLE);
 	perf->on = rq->hz != 0;
