@@ -159,6 +159,8 @@ void cp_arch_syscall_args(const void *prstatus, uint64_t ret[6]);
 /* Back: the set with the general registers of `regs`; the rest stays. */
 void cp_arch_regs_to_prstatus(const struct cp_regs *regs, void *prstatus);
 void cp_arch_set_pc(void *prstatus, uint64_t pc);
+/* Where PTRACE_POKEUSER writes the pc alone; -1: nowhere. */
+long cp_arch_pc_in_user(void);
 /* Condition flags. */
 uint64_t cp_arch_flags(const void *prstatus);
 void cp_arch_set_flags(void *prstatus, uint64_t flags);

@@ -209,6 +209,11 @@ void cp_arch_set_pc(void *prstatus, uint64_t pc)
 	memcpy((uint8_t *)prstatus + offsetof(struct user_regs_struct, rip), &pc, sizeof(pc));
 }
 
+long cp_arch_pc_in_user(void)
+{
+	return offsetof(struct user, regs.rip);
+}
+
 uint64_t cp_arch_flags(const void *prstatus)
 {
 	struct user_regs_struct u;

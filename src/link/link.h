@@ -190,7 +190,8 @@ void cp_link_populate(struct cp_link *link);
 void *cp_ring_reserve(struct cp_link *link, size_t size, size_t keep);
 /* Publishes the reserved event; its `size` field says how long it became. */
 void cp_ring_commit(struct cp_link *link, const struct cp_event *event);
-/* Wakes the controller: when it sleeps, or at once with `now`. */
+/* Wakes the controller: when it sleeps and there is something to read, or at once with
+ * `now`. */
 void cp_ring_kick(struct cp_link *link, bool now);
 
 /* ---- ring, controller's side ---- */

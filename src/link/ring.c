@@ -175,11 +175,14 @@ void cp_ring_commit(struct cp_link *link, const struct cp_event *event)
 
 void cp_ring_kick(struct cp_link *link, bool now)
 {
+	struct cp_link_shared *shared = link->shared;
 	uint64_t one = 1;
 
-	if (!now && !atomic_load_explicit(&link->shared->asleep, memory_order_relaxed))
+	if (!now && (!atomic_load_explicit(&shared->asleep, memory_order_relaxed) ||
+		     atomic_load_explicit(&shared->head, memory_order_relaxed) ==
+			     atomic_load_explicit(&shared->tail, memory_order_relaxed)))
 		return;
-	atomic_store_explicit(&link->shared->asleep, 0, memory_order_relaxed);
+	atomic_store_explicit(&shared->asleep, 0, memory_order_relaxed);
 	if (write(link->kick, &one, sizeof(one)) < 0)
 		return; /* full: it is awake anyway */
 }

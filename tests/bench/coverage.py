@@ -3,12 +3,15 @@ runs through few of them, one that works for seconds; beside gcov's build."""
 import functools
 import json
 import os
+import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
-from harness import LeftOut, NULL, must, need, program, ratio_rows, spread
+from harness import (CPROF, LeftOut, NULL, measured, must, need, program, ratio_rows, recording, report,
+                     spread)
 
 FUNCTIONS = 4000
 # Per function: eighteen blocks and a few jumps that blocks do not tell of.
@@ -100,10 +103,59 @@ def coverage(table, quick):
                   spread(native, lambda v: f"{v * 1e3:.1f} ms"))
         table.row("  covered, lines read", f"{statistics.median(took) * 1e3:.0f} ms", "",
                   spread(took, lambda v: f"{v * 1e3:.0f} ms"))
-        table.section("coverage: it works for seconds in a quarter of its functions")
-        work = ["20" if quick else "4000", "1000"]
-        ways = {"native": lambda: seconds([plain, *work]), "cprof": lambda: covered([plain, *work], says)}
-        if gcov:
-            ways["gcov's build"] = lambda: seconds([gcov, *work], cwd=directory)
-        ratio_rows(table, rounds, ways, "native")
-        table.row("stops", f"{says[-1]['hits']}")
+        covered_work(table, rounds, plain, gcov, "it works for milliseconds in a quarter of its functions", "20")
+        if not quick:
+            covered_work(table, rounds, plain, gcov, "it works for seconds there", "4000")
+
+
+def covered_work(table, rounds, plain, gcov, what, times):
+    table.section(f"coverage: {what}")
+    work, says, directory = [times, "1000"], [], os.path.dirname(plain)
+    ways = {"native": lambda: seconds([plain, *work]), "cprof": lambda: covered([plain, *work], says)}
+    if gcov:
+        ways["gcov's build"] = lambda: seconds([gcov, *work], cwd=directory)
+    ratio_rows(table, rounds, ways, "native")
+    table.row("stops", f"{says[-1]['hits']}")
+
+
+def starts(table, quick):
+    """starts with and without what earlier runs worked out of the same files"""
+    rounds = 1 if quick else 7
+    with tempfile.TemporaryDirectory() as directory, recording() as data:
+        many, places = build(directory), {"first": directory + "/first", "later": directory + "/later"}
+        for name, command, target in (("cover", ["cover"], [many]), ("run -t f7", ["run", "-t", "f7"], [many]),
+                                      ("run -t sqlite3_open", ["run", "-t", "sqlite3_open"], ["sqlite3", "-version"]),
+                                      ("run -t Py_BytesMain", ["run", "-t", "Py_BytesMain"], [sys.executable, "-V"])):
+            table.section(f"starts: {name} -- {os.path.basename(' '.join(target))}")
+            try:
+                target = [need(target[0]), *target[1:]]
+                rows(table, rounds, {way: started(data, places[way], way, command, target) for way in places})
+            except LeftOut as why:
+                table.left_out(name, str(why))
+
+
+def started(data, place, way, command, target):
+    """Answers a function: milliseconds of a start, and of the controller's CPU."""
+    def once():
+        if way == "first":
+            shutil.rmtree(place, ignore_errors=True)
+        elif not os.path.exists(place):
+            seconds([CPROF, *command, "-q", "-o", data, "--", *target], stderr=NULL, env=at(place))
+        took = seconds([CPROF, *command, "-q", "-o", data, "--", *target], stderr=NULL, env=at(place))
+        return took * 1e3, report(data)["overhead"]["controller_cpu_ns"] / 1e6
+    return once
+
+
+def at(place):
+    return {**os.environ, "XDG_CACHE_HOME": place}
+
+
+def rows(table, rounds, ways):
+    figures, out = measured(rounds, ways)
+    for name, values in figures.items():
+        if name in out:
+            table.left_out(name, out[name])
+            continue
+        for what, number in ((name, 0), ("  CPU of the controller", 1)):
+            chosen = [v[number] for v in values]
+            table.row(what, f"{statistics.median(chosen):.1f} ms", "", spread(chosen, lambda v: f"{v:.1f} ms"))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The memory of the link: how much of it a start takes, and that more is there before
- * the tracer comes to it.
+ * the tracer comes to it. And that nobody is woken for an empty ring.
  */
 #include "test.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,6 +61,38 @@ static void test_populate(struct cp_link *link)
 	CHECK_U64(present(link), CP_LINK_RING);
 }
 
+static bool is_kicked(const struct cp_link *link)
+{
+	struct pollfd fd = { .fd = link->kick, .events = POLLIN };
+	uint64_t count;
+
+	return poll(&fd, 1, 0) == 1 && read(link->kick, &count, sizeof(count)) == sizeof(count);
+}
+
+static void test_kick(struct cp_link *link)
+{
+	struct cp_event *event;
+	bool bad;
+
+	/* Hits of coverage make no events. */
+	link->shared->asleep = 1;
+	cp_ring_kick(link, false);
+	CHECK(!is_kicked(link) && link->shared->asleep);
+	cp_ring_kick(link, true);
+	CHECK(is_kicked(link));
+	event = cp_ring_reserve(link, sizeof(*event), 0);
+	*event = (struct cp_event){ .size = sizeof(*event), .type = CP_EVENT_PROCESS };
+	cp_ring_commit(link, event);
+	cp_ring_kick(link, false);
+	CHECK(!is_kicked(link));
+	link->shared->asleep = 1;
+	cp_ring_kick(link, false);
+	CHECK(is_kicked(link) && !link->shared->asleep);
+	cp_ring_kick(link, false);
+	CHECK(!is_kicked(link));
+	cp_ring_release(link, cp_ring_peek(link, &bad));
+}
+
 int main(void)
 {
 	struct cp_link link;
@@ -68,6 +101,8 @@ int main(void)
 	CHECK_OK(err);
 	if (!err)
 		test_populate(&link);
+	if (!err)
+		test_kick(&link);
 	cp_link_deinit(&link);
 	TEST_MAIN_END;
 }

@@ -385,9 +385,13 @@ static void leave_site(struct at *at)
 {
 	bool free = at->site->step.how == CP_STEP_FREE && !at->detour;
 
+	if (!free && !at->changed) {
+		regs_write_pc(at->t->tid, at->prstatus, at->site->slot + at->detour);
+		return;
+	}
 	if (!free)
 		cp_arch_set_pc(at->prstatus, at->site->slot + at->detour);
-	if (!free || at->changed)
+	if (at->changed)
 		regs_write(at->t->tid, at->prstatus);
 }
 

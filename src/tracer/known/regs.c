@@ -25,3 +25,11 @@ bool regs_write(pid_t tid, void *from)
 
 	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
 }
+
+bool regs_write_pc(pid_t tid, void *regs, uint64_t pc)
+{
+	long at = cp_arch_pc_in_user();
+
+	cp_arch_set_pc(regs, pc);
+	return at < 0 ? regs_write(tid, regs) : !ptrace(PTRACE_POKEUSER, tid, at, (long)pc);
+}
