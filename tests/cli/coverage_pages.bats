@@ -188,7 +188,7 @@ print(len(data["files"]), "files,", sum(lines), "of", len(lines), "lines")
 		rm -rf site
 		printf '%s\n' 'command ./tests' "file a.$language $PWD/a.$language" 'l 2 1 1 1 0' |
 			"$BUILD/tests/unit/coverage_pages" site
-		browsed "$(cd site && ls -- *.html | grep -v index)" '
+		browsed "$(find site -name "*.html" ! -name "index*" -printf "%f\n")" '
 			const lines = () => [...document.querySelectorAll("#code li")].map(li => li.textContent);
 			const before = lines();
 			dispatchEvent(new Event("beforeprint"));

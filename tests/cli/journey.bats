@@ -37,7 +37,9 @@ load helpers
 @test "the recording says what profiling cost, and where names came from" {
 	"$CPROF" run -q -s 999 -- "$BUILD/scripts/example/workshop" 0.5
 	"$CPROF" report --json >report.json
-	assert [ "$(jq '.overhead.stops > 0 and .overhead.hold_median_ns > 0' report.json)" = true ]
+	# Samples without stops, or with them, as the machine permits.
+	assert [ "$(jq '.overhead | .tracer_cpu_ns > 0 and .controller_cpu_ns > 0 and
+		(.perf_samples > 0 or (.stops > 0 and .hold_median_ns > 0))' report.json)" = true ]
 	assert [ "$(jq '.exit_status' report.json)" = 0 ]
 	assert [ "$(jq -r '[.samples.functions[] | select(.function == "common_length")][0].file' report.json | xargs basename)" = pack.c ]
 }
