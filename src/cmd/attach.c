@@ -5,10 +5,18 @@
 #include "cmd/attaching.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/following.h"
 
 static int run_attach(struct cp_args *args)
 {
-	return cp_attaching(args, args->options, NULL);
+	struct cp_following *f;
+	int status = cp_following_begin(args, args->options, CP_EXIT_FAILURE, &f);
+
+	if (status)
+		return status;
+	status = cp_attaching(args, args->options, cp_following_watching(f));
+	cp_following_destroy(f);
+	return status;
 }
 
 const struct cp_command cp_command_attach = {

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "report/replay/fields.h"
+
 /* In the order of cprof_capture. */
 static const char *const captures[] = { "ptrace", "auto", "perf", NULL };
 static const char *const clocks[] = { "cpu", "wall", NULL };
@@ -254,6 +256,23 @@ const struct cp_option cp_kept_options[] = {
 };
 
 #undef AT
+#define AT(field) offsetof(struct cp_live_options, field)
+
+static const struct cp_option live_options[] = {
+	{ "live", 0, CP_OPTION_TEXT, AT(file), .value = "FILE", .absent = "/dev/stderr",
+	  .completes = CP_COMPLETES_FILES,
+	  .help = "print calls as they come, as cprof replay does, to FILE or standard error; "
+		  "there is no recording then unless --output names one" },
+	{ "flat", 0, CP_OPTION_TRUE, AT(flat), .help = "a line for each event, not indented" },
+	{ "column-view", 0, CP_OPTION_TRUE, AT(by_thread),
+	  .help = "each thread in a column of its own" },
+	{ "fields", 0, CP_OPTION_TEXT, AT(fields), .value = "LIST",
+	  .help = "what stands beside calls, of " CP_FIELD_NAMES ", separated by commas; none: "
+		  "nothing" },
+	{ 0 }
+};
+
+#undef AT
 #define AT(field) offsetof(struct cp_coverage_options, field)
 
 /* In the order of enum cprof_coverage_branches. */
@@ -337,6 +356,11 @@ const struct cp_option cp_source_diff_options[] = {
 		"What the recording holds besides", enclosing_options, 0 \
 	}
 
+#define LIVE_CALLS \
+	{ \
+		"Calls as they come", live_options, offsetof(struct cp_collect_options, live) \
+	}
+
 #define TOGGLED \
 	{ \
 		"Pauses", toggling_options, 0 \
@@ -346,6 +370,7 @@ const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording
 						     SAMPLED_EVENT,
 						     ENCLOSED,
 						     KEPT_CALLS,
+						     LIVE_CALLS,
 						     TOGGLED,
 						     { "Recordings one after the other",
 						       cp_rotating_options, 0 },
@@ -355,6 +380,7 @@ const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_opt
 						 SAMPLED_EVENT,
 						 ENCLOSED,
 						 KEPT_CALLS,
+						 LIVE_CALLS,
 						 TOGGLED,
 						 { "Children that outlive CMD", cp_waiting_options,
 						   0 },

@@ -68,6 +68,13 @@ struct cp_source_options {
 
 #define CP_COLLECT_NO_CAPTURE 3u
 
+/* Calls shown as they come, by the words of replay. */
+struct cp_live_options {
+	const char *file; /* NULL: not at all */
+	const char *fields; /* NULL: time and thread */
+	bool flat, by_thread;
+};
+
 struct cp_collect_options {
 	uint64_t hz; /* 0: not given */
 	unsigned clock; /* enum cp_collect_clock */
@@ -86,6 +93,7 @@ struct cp_collect_options {
 	struct cp_texts plugin_dirs;
 	unsigned verbose; /* 1: -v, 2: -vv */
 	struct cp_calls_options calls;
+	struct cp_live_options live;
 	struct cp_coverage_options coverage;
 	struct cp_source_options sources;
 	struct cp_stacks_options stacks;

@@ -288,6 +288,30 @@ static int check_rotate(const struct cp_args *args, const struct cp_collect_opti
 	return CP_EXIT_OK;
 }
 
+/* Calls as they come: settings without them, and what can't be with them. */
+static int check_live(const struct cp_args *args, const struct cp_collect_options *o)
+{
+	const struct cp_live_options *live = &o->live;
+	const char *alone = live->fields      ? "fields"
+			    : live->flat      ? "flat"
+			    : live->by_thread ? "column-view"
+					      : NULL;
+
+	if (!live->file)
+		return alone ? cp_usage(args,
+					"--%s is about calls as they come: say --live (or see "
+					"cprof replay)",
+					alone)
+			     : CP_EXIT_OK;
+	if (!o->calls.trace.count && !others(&o->calls))
+		return cp_usage(args, "--live is about calls: say which with --trace");
+	if (o->calls.summary)
+		return cp_usage(args, "--summary keeps no single calls that --live could print");
+	if (o->rotate)
+		return cp_usage(args, "--rotate can't be with --live");
+	return CP_EXIT_OK;
+}
+
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
@@ -301,6 +325,8 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		status = check_capture(args, o);
 	if (!status)
 		status = check_rotate(args, o);
+	if (!status)
+		status = check_live(args, o);
 	if (status)
 		return status;
 	if (c->on_full && c->traps)
@@ -465,7 +491,9 @@ static char *describe(const struct cp_collect_options *o)
 		cp_buf_printf(&desc, ",%s=%u",
 			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
 			      (unsigned)cp_collecting_rate(o));
-	if (o->output)
+	if (o->live.file)
+		cp_buf_str(&desc, ",follow");
+	if (o->output && !cp_collecting_only_shows(o))
 		add_text(&desc, "file", o->output);
 	if (o->rotate)
 		add_text(&desc, "rotate", o->rotate);
@@ -478,6 +506,11 @@ static char *describe(const struct cp_collect_options *o)
 	if (named && *recorder_args(named))
 		cp_buf_printf(&desc, ",%s", recorder_args(named));
 	return desc.bytes;
+}
+
+bool cp_collecting_only_shows(const struct cp_collect_options *o)
+{
+	return o->live.file && o->output == cp_collect_defaults.output;
 }
 
 bool cp_collecting_records(const struct cp_collect_options *o)

@@ -31,6 +31,8 @@ bool cp_collecting_record(cprof_session *session, const struct cp_collect_option
 bool cp_collecting_helps(const struct cp_collect_options *options, int failure, int *status_ret);
 /* Samples a second that are asked for, or are taken unless something else is; 0: none. */
 uint32_t cp_collecting_rate(const struct cp_collect_options *options);
+/* Is nothing recorded but what is shown as it comes? */
+bool cp_collecting_only_shows(const struct cp_collect_options *options);
 /* Is there a recording at all? */
 bool cp_collecting_records(const struct cp_collect_options *options);
 /* Chooses how samples are taken; false: it can't be so, which was said. */

@@ -12,6 +12,7 @@
 #include "record/annotations.h"
 #include "record/calls.h"
 #include "record/coverage.h"
+#include "record/merge.h"
 #include "record/record.h"
 #include "record/sum_rows.h"
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/create.h"
 #include "base/text.h"
+#include "record/merge.h"
 #include "record/record.h"
 
 /* Without a name, and the slash before it, but for "/"; the caller's. */

@@ -4,13 +4,20 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/following.h"
 #include "cmd/running.h"
 
 static int run_run(struct cp_args *args)
 {
+	struct cp_following *f;
 	bool ran, cut;
+	int status = cp_following_begin(args, args->options, CP_EXIT_OWN_FAILURE, &f);
 
-	return cp_running(args, args->options, NULL, &ran, &cut);
+	if (status)
+		return status;
+	status = cp_running(args, args->options, cp_following_watching(f), &ran, &cut);
+	cp_following_destroy(f);
+	return status;
 }
 
 const struct cp_command cp_command_run = {

@@ -207,6 +207,8 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o,
 	*ran_ret = *cut_ret = false;
 	if (o->output && !strcmp(o->output, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
+	if (o->live.file && !strcmp(o->live.file, "-"))
+		return cp_usage(args, "standard output belongs to CMD: name a file for --live");
 	status = cp_collecting_check(args, o);
 	if (status || cp_collecting_helps(o, CP_EXIT_OWN_FAILURE, &status))
 		return status;

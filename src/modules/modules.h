@@ -10,6 +10,10 @@
 #include <stdint.h>
 
 void cp_module_log_init(const char *desc);
+/* With the option `follow`: tells `tap` what is recorded, soon; before the session runs. It
+ * is borrowed until the session is destroyed. */
+struct cp_record_tap; /* record/tap.h */
+void cp_module_log_follow(cprof_profiler *log, const struct cp_record_tap *tap);
 /* The file that `log` writes, or wrote, to; NULL: it is no file, or there is no such
  * profiler. Until its cleanup. */
 const char *cp_module_log_recording(const cprof_profiler *log);

@@ -571,6 +571,7 @@ bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_ch
 	return !d->no_memory;
 }
 
+/* Those that are not there so far. */
 static bool build_shapes(struct cp_record_decoder *d)
 {
 	struct cp_record *r = d->record;
@@ -579,7 +580,7 @@ static bool build_shapes(struct cp_record_decoder *d)
 
 	if (!cp_vec_reserve(&r->shapes, rows->count + 1))
 		return false;
-	for (i = 0; i < rows->count; i++) {
+	for (i = r->shapes.count; i < rows->count; i++) {
 		const uint64_t *v = rows->values.items + i * width;
 		uint64_t flags = v[CP_SHAPE_FLAGS], name = v[CP_SHAPE_NAME];
 		cprof_value value = {
@@ -666,10 +667,22 @@ static bool count_calls(struct cp_record *r)
 	return !w.no_memory;
 }
 
+/* Those whose numbers calls have. */
+static const uint8_t tables[] = { CP_RECORD_THREADS, CP_RECORD_LOCATIONS, CP_RECORD_STACKS,
+				  CP_RECORD_SHAPES };
+
+bool cp_record_build_calls_so_far(struct cp_record_decoder *d)
+{
+	size_t i;
+
+	/* No chunk is missing, so each row has its number's place. */
+	for (i = 0; i < CP_ARRAY_SIZE(tables); i++)
+		d->record->call_rows[tables[i]].direct = d->rows[tables[i]].direct;
+	return build_shapes(d);
+}
+
 bool cp_record_build_calls(struct cp_record_decoder *d)
 {
-	static const uint8_t tables[] = { CP_RECORD_THREADS, CP_RECORD_LOCATIONS, CP_RECORD_STACKS,
-					  CP_RECORD_SHAPES };
 	struct cp_record *r = d->record;
 	size_t i;
 

@@ -12,6 +12,9 @@ bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_ch
 /* After the tables; false without memory. Takes from the decoder what tells
  * numbers of the tables from places. */
 bool cp_record_build_calls(struct cp_record_decoder *d);
+/* The same of a recording that goes on: the calls of the chunks so far can be walked
+ * through. */
+bool cp_record_build_calls_so_far(struct cp_record_decoder *d);
 void cp_record_free_calls(struct cp_record *r);
 /* The file's numbers become places. False when the event can't be told. */
 bool cp_record_call_resolve(const struct cp_record *r, struct cp_record_call *call);

@@ -121,6 +121,10 @@ static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_
 			    !cp_record_new_place(d, rows, d->column.items[i]))
 				return false;
 			rows->values.count += schema->width;
+			d->changes++;
+		} else if (memcmp(rows->values.items + place * schema->width, row,
+				  schema->width * sizeof(*row)) != 0) {
+			d->changes++;
 		}
 		memcpy(rows->values.items + place * schema->width, row,
 		       schema->width * sizeof(*row));
@@ -197,13 +201,19 @@ static const struct {
 	{ CP_RECORD_TOTALS, decode_totals },
 };
 
+static bool is_of_calls(uint64_t tag)
+{
+	return tag == CP_RECORD_STRINGS || tag == CP_RECORD_CALLS || tag == CP_RECORD_CALLS_WIDE ||
+	       tag == CP_RECORD_TOTALS;
+}
+
 static bool decode_section(struct cp_record_decoder *d, uint64_t tag, struct cp_cursor *c)
 {
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(sections); i++)
 		if (tag == sections[i].tag)
-			return sections[i].decode(d, c);
+			return (d->only_calls && !is_of_calls(tag)) || sections[i].decode(d, c);
 	if (tag > CP_RECORD_STRINGS && tag < CP_RECORD_TABLE_END)
 		return decode_table(d, (unsigned)tag, c);
 	return true; /* of a later version */

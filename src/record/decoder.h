@@ -24,6 +24,8 @@ struct cp_record_decoder {
 	struct cp_map code_frame_places; /* of a row of frames: a place of code that has them */
 	size_t code_frames; /* made for places of code */
 	bool no_memory;
+	bool only_calls; /* tables, calls and totals are wanted */
+	uint64_t changes; /* rows of tables that are new, or others than before */
 };
 
 /* The place of a row, or CP_RECORD_MISSING. */

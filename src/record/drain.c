@@ -28,6 +28,11 @@
 /* How long a chunk waits for names, and how often late ones are collected. */
 #define NAMES_WAIT_NS (300 * CP_NS_PER_MS)
 
+/* Who follows can't put right later what it has shown without names, and is not to be far
+ * behind. */
+#define TAP_NAMES_WAIT_NS (5 * CP_NS_PER_S)
+#define TAP_CALL_BYTES_MAX ((size_t)4 << 20)
+
 /* ---- locations and their names ---- */
 
 static void keep_key(struct cp_record_drain *d, const struct cp_record_new_location *l)
@@ -81,7 +86,8 @@ static void put_names(struct cp_record_encoder *e, const struct cp_record_names 
  * now, and the late names of earlier ones. Answers come in order. */
 static void encode_locations(struct cp_record_drain *d, const struct cp_record_batch *b)
 {
-	struct cp_record_answers got = cp_record_namer_collect(&d->namer, NAMES_WAIT_NS);
+	struct cp_record_answers got =
+		cp_record_namer_collect(&d->namer, d->sink.tap ? TAP_NAMES_WAIT_NS : NAMES_WAIT_NS);
 	struct cp_record_encoder *e = &d->encoder;
 	struct cp_record_table *table = &e->tables[CP_RECORD_LOCATIONS];
 	const size_t before = table->written.count;
@@ -227,16 +233,17 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 }
 
 /* The next batch; NULL when there will be none (*last_ret), or when it is
- * time to look after late names. */
+ * time to look after late names, or the tap. */
 static struct cp_record_batch *take(struct cp_record_drain *d, bool *last_ret)
 {
-	struct timespec end = cp_timespec(cp_now() + NAMES_WAIT_NS);
+	struct timespec end =
+		cp_timespec(cp_now() + (d->sink.tap ? CP_RECORD_TAP_NS : NAMES_WAIT_NS));
 	struct cp_record_batch *batch;
 	int rc = 0;
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->head && !d->closing && !rc) {
-		if (d->unnamed)
+		if (d->unnamed || d->sink.tap)
 			rc = pthread_cond_timedwait(&d->wake, &d->lock, &end);
 		else
 			pthread_cond_wait(&d->wake, &d->lock);
@@ -275,6 +282,15 @@ static void enclose(struct cp_record_drain *d)
 	cp_record_encode_flush(&d->encoder);
 }
 
+static void tick(struct cp_record_drain *d)
+{
+	const struct cp_record_tap *tap = d->sink.tap;
+	struct cp_error *err = tap && !cp_record_sink_failed(&d->sink) ? tap->tick(tap->ctx) : NULL;
+
+	if (err)
+		cp_record_sink_fail(&d->sink, err);
+}
+
 static void *run(void *arg)
 {
 	struct cp_record_drain *d = arg;
@@ -292,11 +308,12 @@ static void *run(void *arg)
 			d->unnamed = 0;
 		} else if (batch) {
 			encode_batch(d, batch);
-		} else {
+		} else if (d->unnamed) {
 			encode_locations(d, NULL);
 			cp_record_encode_flush(&d->encoder);
 		}
 		cp_record_batch_free(batch);
+		tick(d);
 	}
 	enclose(d);
 	cp_record_sink_end(&d->sink, &d->info);
@@ -340,7 +357,8 @@ static struct cp_error *start_thread(struct cp_record_drain *d)
 }
 
 CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
-			       const struct cp_record_resolver *resolver)
+			       const struct cp_record_resolver *resolver,
+			       const struct cp_record_tap *tap)
 {
 	pthread_condattr_t monotonic;
 	struct cp_error *err;
@@ -348,7 +366,9 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 	d->preamble = (struct cp_record_preamble){ .major = CP_RECORD_MAJOR,
 						   .minor = CP_RECORD_MINOR,
 						   .holds = info->holds };
+	d->call_bytes_most = tap ? TAP_CALL_BYTES_MAX : QUEUE_CALL_BYTES_MAX;
 	CP_TRY(cp_record_sink_init(&d->sink, fd));
+	d->sink.tap = tap;
 	cp_record_encoder_init(&d->encoder, &d->sink, cp_record_encode_kinds);
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -372,7 +392,7 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 
 static bool has_room(const struct cp_record_drain *d, const struct cp_record_batch *batch)
 {
-	return !d->call_bytes || d->call_bytes + batch->call_bytes <= QUEUE_CALL_BYTES_MAX;
+	return !d->call_bytes || d->call_bytes + batch->call_bytes <= d->call_bytes_most;
 }
 
 /* Waits for room for the calls of `batch`. Where there was none in all that

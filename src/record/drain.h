@@ -38,13 +38,15 @@ struct cp_record_drain {
 	struct cp_record_batch *head, *tail;
 	size_t length; /* of the queue */
 	size_t samples, annotations, call_bytes; /* in it */
+	size_t call_bytes_most;
 	bool stuck; /* there was no room for calls for long, and nothing was taken since */
 	bool closing;
 };
 
 /* Takes `fd` over, also when it fails. */
 CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
-			       const struct cp_record_resolver *resolver);
+			       const struct cp_record_resolver *resolver,
+			       const struct cp_record_tap *tap);
 struct cp_record_lost {
 	uint64_t samples, calls, annotations;
 	uint64_t recorded; /* of annotations: those that a program recorded */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/merge.h"
 #include "base/cleanup.h"
 #include "record/arena.h"
 #include "record/call_decode.h"

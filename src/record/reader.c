@@ -320,7 +320,7 @@ static void guess_totals(struct cp_record *r)
 		r->totals.end_ns = r->samples_end_ns;
 }
 
-static bool build_parts(struct cp_record *r)
+bool cp_record_build_parts(struct cp_record *r)
 {
 	struct cp_record_part self = { .info = &r->info, .totals = &r->totals, .damage = &r->own };
 	size_t i;
@@ -346,12 +346,23 @@ static bool build_parts(struct cp_record *r)
 	return true;
 }
 
+bool cp_record_build_tables(struct cp_record_decoder *d)
+{
+	struct cp_record *r = d->record;
+
+	r->processes.count = r->threads.count = r->images.count = 0;
+	r->locations.count = r->frames.count = r->stack_items.count = 0;
+	free(r->stacks);
+	r->stacks = NULL;
+	return build_processes(d) && build_threads(d) && build_images(d) && build_locations(d) &&
+	       build_stacks(d);
+}
+
 CP_ERROR cp_record_build(struct cp_record_decoder *d)
 {
 	struct cp_record *r = d->record;
 
-	if (!build_processes(d) || !build_threads(d) || !build_images(d) || !build_locations(d) ||
-	    !build_stacks(d))
+	if (!cp_record_build_tables(d))
 		return cp_error_nomem();
 	cp_record_build_samples(d);
 	cp_record_build_annotations(d);
@@ -362,7 +373,7 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	cp_record_keep_strings(d);
 	if (!d->has_totals)
 		guess_totals(r);
-	return build_parts(r) ? NULL : cp_error_nomem();
+	return cp_record_build_parts(r) ? NULL : cp_error_nomem();
 }
 
 void cp_record_destroy(struct cp_record *r)

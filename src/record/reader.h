@@ -158,6 +158,10 @@ struct cp_record {
 
 struct cp_record_decoder;
 
+/* Makes the arrays of tables anew, of the rows so far; false without memory. */
+bool cp_record_build_tables(struct cp_record_decoder *d);
+/* Its own part, of a recording that was not merged; else what is missing of all parts. */
+bool cp_record_build_parts(struct cp_record *r);
 /* After all chunks: makes the record's arrays. */
 CP_ERROR cp_record_build(struct cp_record_decoder *d);
 

@@ -167,6 +167,12 @@ void cp_record_name_start(struct cp_record_names *names, uint64_t function_start
 CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
 				 const struct cp_record_resolver *resolver,
 				 struct cp_record_writer **ret);
+/* The same, followed by `tap` (tap.h); then `fd` may be -1: it is written nowhere. */
+struct cp_record_tap;
+CP_ERROR cp_record_writer_create_tapped(int fd, const struct cp_record_info *info,
+					const struct cp_record_resolver *resolver,
+					const struct cp_record_tap *tap,
+					struct cp_record_writer **ret);
 
 /* All of these answer CP_RECORD_NONE without memory, which they take, too. */
 uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_process *p);
@@ -252,19 +258,5 @@ struct cp_record_part {
 };
 size_t cp_record_part_count(const struct cp_record *r);
 const struct cp_record_part *cp_record_get_part(const struct cp_record *r, uint32_t n);
-
-/* All of `inputs` into one, in the file that `open` gives: it is asked once the
- * inputs are known to go together, so that a refusal touches no file; the
- * descriptor is closed. Commutative, associative and
- * idempotent, to the byte: a recording that is in several inputs counts once
- * (the fullest copy). Times become those of the real clock, so that machines
- * have a common one. Refused: recordings whose clocks count different things
- * (CPU and wall). */
-typedef CP_ERROR cp_record_open_fn(void *arg, int *fd_ret);
-CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count, cp_record_open_fn *open,
-			    void *arg);
-
-/* Merges into a file that is open, which is closed whatever happens. */
-CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd);
 
 #endif

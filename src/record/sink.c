@@ -106,6 +106,8 @@ static void put(struct cp_record_sink *sink)
 	size_t done;
 	int errnum;
 
+	if (sink->fd < 0)
+		return;
 	if (sink->out.failed) {
 		cp_record_sink_fail(sink, cp_error_nomem());
 		return;
@@ -155,6 +157,16 @@ static void build(struct cp_record_sink *sink, struct cp_record_chunk *chunk,
 	free(packed);
 }
 
+static void tell(struct cp_record_sink *sink, enum cp_record_chunk_type type,
+		 const struct cp_buf *payload)
+{
+	struct cp_error *err =
+		sink->tap->chunk(sink->tap->ctx, type, payload->bytes, payload->size);
+
+	if (err)
+		cp_record_sink_fail(sink, err);
+}
+
 void cp_record_sink_chunk(struct cp_record_sink *sink, enum cp_record_chunk_type type,
 			  const struct cp_buf *payload)
 {
@@ -174,9 +186,13 @@ void cp_record_sink_chunk(struct cp_record_sink *sink, enum cp_record_chunk_type
 		return;
 	}
 	sink->sequence++;
-	cp_buf_clear(&sink->out);
-	build(sink, &chunk, payload);
-	put(sink);
+	if (sink->fd >= 0) {
+		cp_buf_clear(&sink->out);
+		build(sink, &chunk, payload);
+		put(sink);
+	}
+	if (sink->tap)
+		tell(sink, type, payload);
 }
 
 void cp_record_sink_end(struct cp_record_sink *sink, const struct cp_buf *info)

@@ -9,9 +9,11 @@
 #include <stdatomic.h>
 
 #include "record/format.h"
+#include "record/tap.h"
 
 struct cp_record_sink {
-	int fd; /* owned */
+	int fd; /* owned; -1: nothing is written */
+	const struct cp_record_tap *tap; /* borrowed; or NULL */
 	uint32_t sequence; /* of the next chunk */
 	uint64_t samples, calls, annotations; /* written so far, for the END chunk */
 	bool quick; /* the next chunk may be larger, for time's sake */

@@ -57,26 +57,35 @@ struct cp_record_writer {
 	struct cp_record_drain drain;
 };
 
-CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
-				 const struct cp_record_resolver *resolver,
-				 struct cp_record_writer **ret)
+CP_ERROR cp_record_writer_create_tapped(int fd, const struct cp_record_info *info,
+					const struct cp_record_resolver *resolver,
+					const struct cp_record_tap *tap,
+					struct cp_record_writer **ret)
 {
 	struct cp_record_writer *w = calloc(1, sizeof(*w));
 	struct cp_error *err;
 
 	if (!w) {
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		return cp_error_nomem();
 	}
 	w->resolution_ns = info->resolution_ns;
 	w->counts = info->clock == CP_RECORD_CLOCK_EVENT;
-	err = cp_record_drain_start(&w->drain, fd, info, resolver);
+	err = cp_record_drain_start(&w->drain, fd, info, resolver, tap);
 	if (err) {
 		free(w);
 		return err;
 	}
 	*ret = w;
 	return NULL;
+}
+
+CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
+				 const struct cp_record_resolver *resolver,
+				 struct cp_record_writer **ret)
+{
+	return cp_record_writer_create_tapped(fd, info, resolver, NULL, ret);
 }
 
 /* Without memory a recording can't go on: as with a full disk, what was

@@ -189,7 +189,7 @@ uint64_t cp_transcript_new(struct cp_transcript *l, uint64_t ns, uint32_t thread
 		l->no_memory = true;
 		return CP_NO_LINE;
 	}
-	return l->first + (l->queue.count - 1 - l->head);
+	return cp_transcript_next(l) - 1;
 }
 
 void cp_line_end(struct cp_transcript_line *line)
@@ -217,11 +217,17 @@ static void let_go(struct cp_transcript *l, struct cp_buf *text)
 
 bool cp_transcript_write(struct cp_transcript *l, bool all)
 {
+	return cp_transcript_write_before(l, all ? UINT64_MAX : 0);
+}
+
+bool cp_transcript_write_before(struct cp_transcript *l, uint64_t number)
+{
 	bool any = false;
 	size_t i;
 
 	while (l->head < l->queue.count) {
-		if (l->queue.items[l->head].open && (all || l->queue.count - l->head > l->longest))
+		if (l->queue.items[l->head].open &&
+		    (l->first < number || l->queue.count - l->head > l->longest))
 			force_head(l);
 		if (l->queue.items[l->head].open)
 			break;

@@ -65,8 +65,15 @@ static inline struct cp_transcript_line *cp_transcript_at(struct cp_transcript *
  * memory. */
 uint64_t cp_transcript_new(struct cp_transcript *l, uint64_t ns, uint32_t thread, uint32_t indent);
 void cp_line_end(struct cp_transcript_line *line);
+/* The number that the next line gets. */
+static inline uint64_t cp_transcript_next(const struct cp_transcript *l)
+{
+	return l->first + (l->queue.count - l->head);
+}
 /* Writes lines up to the first that is open; with `all`, all of them. True: any. */
 bool cp_transcript_write(struct cp_transcript *l, bool all);
+/* The same with all that are before line `number`. */
+bool cp_transcript_write_before(struct cp_transcript *l, uint64_t number);
 
 void cp_line_put(const struct cp_transcript *l, struct cp_transcript_line *line,
 		 enum cp_paint paint, const char *text);

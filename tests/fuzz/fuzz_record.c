@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/merge.h"
 #include "base/error.h"
 #include "record/call_encode.h"
 #include "record/load.h"

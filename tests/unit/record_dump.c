@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "record/merge.h"
 #include "annotation_model.h"
 #include "base/error.h"
 #include "call_model.h"

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "record/merge.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "made_recording.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/merge.h"
 #include "annotation_model.h"
 #include "base/error.h"
 #include "base/types.h"

@@ -3,6 +3,7 @@
  * The same calls as single events and in blocks of a thread: both recordings have to tell
  * the same, thread by thread and in the order of time, merged and damaged, too.
  */
+#include "record/merge.h"
 #include "test.h"
 
 #include <stdlib.h>

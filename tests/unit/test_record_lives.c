@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/merge.h"
 #include "base/error.h"
 #include "base/types.h"
 #include "record/lives.h"

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "record/merge.h"
 #include "base/error.h"
 #include "record/load.h"
 #include "record/reader.h"

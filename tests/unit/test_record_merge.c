@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "record/merge.h"
 #include "base/create.h"
 #include "base/error.h"
 #include "record/load.h"

@@ -3,6 +3,7 @@
  * The same events into two recordings: one keeps them, the other what they add up to.
  * Both have to say the same of functions, callers and threads.
  */
+#include "record/merge.h"
 #include "test.h"
 
 #include <math.h>

@@ -6,6 +6,8 @@
  *   log:output=FILE      the recording ("cprof.data"), as output.c has it
  *   log:file=FILE        the same, of that very name, whatever is in it
  *   log:stack            a stack with each event
+ *   log:follow           the command shows calls as they come (cp_module_log_follow()); no
+ *                        file unless one is named
  *
  * What it records are families of events (families.h), which have options of their
  * own; it samples where no other one is asked for. mono.c has the options that only
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -33,6 +36,11 @@
 #include "modules/log/writing.h"
 #include "modules/modules.h"
 
+static const char *cut_short(const cprof_profiler *log)
+{
+	return log->output ? "the recording is cut short" : "the session ended early";
+}
+
 static void fail_if_broken(cprof_profiler *log)
 {
 	const struct cp_error *err = cp_record_error(log->writer);
@@ -40,7 +48,7 @@ static void fail_if_broken(cprof_profiler *log)
 	if (!err || log->failed)
 		return;
 	log->failed = true;
-	cprof_profiler_fail(log->handle, "the recording is cut short: %s", err->what);
+	cprof_profiler_fail(log->handle, "%s: %s", cut_short(log), err->what);
 	cprof_session_stop(cprof_session_current());
 }
 
@@ -62,6 +70,41 @@ static void on_thread_exited(cprof_profiler *log, uintptr_t tid)
 		return;
 	CP_FOR_EACH_PART(log, part, thread_exited)
 	part->family->thread_exited(log, t);
+}
+
+/* ---- somebody follows ---- */
+
+#define FOLLOWED_NS 25000000 /* between two looks at what is new */
+
+static void on_short_beat(cprof_session *s, int fd, void *data)
+{
+	cprof_profiler *log = data;
+	uint64_t times;
+
+	(void)s;
+	if (read(fd, &times, sizeof(times)) < 0 || !log->writer)
+		return;
+	cp_record_flush(log->writer);
+	fail_if_broken(log);
+}
+
+void cp_module_log_follow(cprof_profiler *log, const struct cp_record_tap *tap)
+{
+	const struct itimerspec each = { { 0, FOLLOWED_NS }, { 0, FOLLOWED_NS } };
+
+	log->tap = tap;
+	log->beat_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (log->beat_fd >= 0 && !timerfd_settime(log->beat_fd, 0, &each, NULL))
+		cprof_session_watch(cprof_session_current(), log->beat_fd, on_short_beat, log);
+}
+
+static void end_short_beats(cprof_profiler *log)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (log->beat_fd >= 0 && s)
+		cprof_session_watch(s, log->beat_fd, NULL, NULL);
+	cp_close_fd(&log->beat_fd);
 }
 
 /* ---- start and end ---- */
@@ -95,6 +138,7 @@ static void on_shutdown(cprof_profiler *log)
 {
 	struct cp_error *err = NULL;
 
+	end_short_beats(log);
 	cp_recorder_port_close(log);
 	if (!cprof_session_exec_errno(cprof_session_current()))
 		cp_recorder_begin(log, cp_now()); /* it ended before anything happened */
@@ -104,7 +148,7 @@ static void on_shutdown(cprof_profiler *log)
 	cp_recorder_finish(log);
 	cp_record_writer_destroy(cp_steal(log->writer), &err);
 	if (err && !log->failed)
-		cprof_profiler_fail(log->handle, "the recording is cut short: %s", err->what);
+		cprof_profiler_fail(log->handle, "%s: %s", cut_short(log), err->what);
 	cp_error_free(err);
 	cp_recorder_close(log);
 }
@@ -114,6 +158,7 @@ static void cleanup(cprof_profiler *log)
 	cp_recorder_rotate_wait(log);
 	cp_record_writer_destroy(log->writer, NULL);
 	cp_close_fd(&log->fd);
+	end_short_beats(log);
 	cp_recorder_port_close(log);
 	cp_output_wait(&log->pipe);
 	cp_recorder_parts_deinit(log);
@@ -156,6 +201,12 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 		return good;
 	if (!strcmp(key, "report") && !value)
 		return true; /* the command prints it */
+	if (!strcmp(key, "follow") && !value) {
+		free(log->output);
+		log->output = NULL;
+		log->followed = true;
+		return true;
+	}
 	if (!strcmp(key, "stack") && !value) {
 		log->stacks = true;
 		return true;
@@ -274,7 +325,7 @@ static cprof_profiler *create(void)
 
 	if (!log)
 		return NULL;
-	log->fd = -1;
+	log->fd = log->beat_fd = -1;
 	log->output = strdup("cprof.data");
 	if (cp_recorder_parts_init(log, cp_recorder_families) && log->output)
 		log->handle = cprof_profiler_create(log);

@@ -44,6 +44,8 @@ static struct cp_error *open_now(cprof_profiler *log, int32_t pid)
 	struct cp_error *err;
 	struct cp_output o;
 
+	if (!log->output)
+		return NULL;
 	if (log->plain)
 		return cp_recorder_open_file(log, log->output);
 	if (!cp_output_parse(log->output, pid, &o))
@@ -57,7 +59,9 @@ static struct cp_error *open_now(cprof_profiler *log, int32_t pid)
 
 struct cp_error *cp_recorder_open_early(cprof_profiler *log)
 {
-	return !log->plain && cp_output_needs_pid(log->output) ? NULL : open_now(log, 0);
+	bool late = log->output && !log->plain && cp_output_needs_pid(log->output);
+
+	return late ? NULL : open_now(log, 0);
 }
 
 struct cp_error *cp_recorder_open_late(cprof_profiler *log)

@@ -26,6 +26,7 @@
 #include "base/vec.h"
 #include "record/calls.h"
 #include "record/held.h"
+#include "record/tap.h"
 
 /* A family of events: what turns it on, what it asks the API for, how it writes.
  * Without a function there is nothing to do. */
@@ -115,6 +116,9 @@ struct cprof_profiler {
 	struct cp_control_server *server; /* port.c; NULL: none */
 	struct cp_output_pipe pipe; /* who reads it */
 	struct cp_record_writer *writer;
+	bool followed; /* somebody shows calls as they come: `tap`, borrowed, or NULL so far */
+	const struct cp_record_tap *tap;
+	int beat_fd; /* of its short beats; -1: there are none */
 	bool failed, opened;
 	uint64_t begin_ns; /* of the first recording */
 	struct cp_recorder_rotation rotation;

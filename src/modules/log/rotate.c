@@ -54,6 +54,10 @@ bool cp_recorder_may_rotate(cprof_profiler *log, const char *command)
 		refuse(log, command, "coverage is one sum from the beginning to the end");
 		return false;
 	}
+	if (log->followed) {
+		refuse(log, command, "its calls are shown as they come");
+		return false;
+	}
 	if (!log->path || !strcmp(log->path, "-") || lstat(log->path, &st) ||
 	    !S_ISREG(st.st_mode)) {
 		refuse(log, command, "the recording is no file");

@@ -116,7 +116,8 @@ CP_ERROR cp_recorder_open_writer(cprof_profiler *log, uint64_t start_ns)
 	info.host = u.nodename;
 	info.machine = u.machine;
 	info.kernel = u.release;
-	return cp_record_writer_create(cp_steal_fd(&log->fd), &info, &resolver, &log->writer);
+	return cp_record_writer_create_tapped(cp_steal_fd(&log->fd), &info, &resolver, log->tap,
+					      &log->writer);
 }
 
 void cp_recorder_begin(cprof_profiler *log, uint64_t start_ns)

@@ -176,6 +176,8 @@ static CP_ERROR add_locations(struct cp_profile *p)
 	struct cp_frame frame = { .location = CP_RECORD_NONE };
 	uint32_t image;
 
+	free(p->location_frames);
+	p->frames.count = 0;
 	p->location_frames = calloc(count + 1, sizeof(*p->location_frames));
 	if (!p->location_frames)
 		return cp_error_nomem();
@@ -207,6 +209,7 @@ static CP_ERROR prepare_walk(struct cp_profile *p)
 		if (depth > p->depth_max)
 			p->depth_max = depth;
 	}
+	free(p->walk);
 	p->walk = calloc(p->depth_max + 1, sizeof(*p->walk));
 	return p->walk ? NULL : cp_error_nomem();
 }
@@ -429,6 +432,30 @@ CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profi
 	if (filter)
 		p->filter = *filter;
 	err = build(p);
+	if (err)
+		cp_profile_destroy(p);
+	else
+		*ret = p;
+	return err;
+}
+
+CP_ERROR cp_profile_grow(struct cp_profile *p)
+{
+	CP_TRY(add_locations(p));
+	return prepare_walk(p);
+}
+
+CP_ERROR cp_profile_create_growing(const struct cp_record *record, struct cp_profile **ret)
+{
+	struct cp_profile *p = calloc(1, sizeof(*p));
+	struct cp_error *err;
+
+	if (!p)
+		return cp_error_nomem();
+	p->record = record;
+	p->filter.no_costs = true;
+	p->unit = cp_profile_unit(p);
+	err = cp_profile_grow(p);
 	if (err)
 		cp_profile_destroy(p);
 	else

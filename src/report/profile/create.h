@@ -12,6 +12,10 @@
 /* `filter` may be NULL. The recording must outlive the profile. */
 CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
 			   struct cp_profile **ret);
+/* One of names alone, of a recording that is still being made (record/follow.h). */
+CP_ERROR cp_profile_create_growing(const struct cp_record *record, struct cp_profile **ret);
+/* The recording's tables have grown. Functions keep their numbers. */
+CP_ERROR cp_profile_grow(struct cp_profile *p);
 void cp_profile_destroy(struct cp_profile *p);
 
 /* The one of a stack's frames, outermost first, that a sample is put down to: of who waits,

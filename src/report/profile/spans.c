@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/profile/spans.h"
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "report/profile/choice.h"
 #include "report/profile/profile.h"
 
-struct walk {
+struct cp_spans_walk {
 	const struct cp_profile *p;
 	const struct cp_span_visitor *visitor;
 	void *ctx;
-	uint64_t end_ns; /* of the recording */
 	struct cp_spans spans;
 	struct cp_error *error;
 };
 
-static uint64_t offset(const struct walk *w, uint64_t ts_ns)
+static uint64_t offset(const struct cp_spans_walk *w, uint64_t ts_ns)
 {
 	return cp_profile_ns(w->p, ts_ns);
 }
 
-static bool shown(const struct walk *w, const struct cp_span *span)
+static bool shown(const struct cp_spans_walk *w, const struct cp_span *span)
 {
 	const struct cp_profile_filter *f = &w->p->filter;
 
@@ -34,28 +35,28 @@ static bool shown(const struct walk *w, const struct cp_span *span)
 
 static bool hides(void *ctx, const struct cp_span *span)
 {
-	const struct walk *w = ctx;
+	const struct cp_spans_walk *w = ctx;
 
 	return w->p->choice && !cp_choice_has(w->p->choice, span->id);
 }
 
 static uint32_t function_at(void *ctx, uint32_t location)
 {
-	const struct walk *w = ctx;
+	const struct cp_spans_walk *w = ctx;
 
 	return cp_profile_outermost(w->p, location);
 }
 
 static struct cp_error *begin(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	const struct walk *w = ctx;
+	const struct cp_spans_walk *w = ctx;
 
 	return w->visitor->enter && shown(w, span) ? w->visitor->enter(w->ctx, span, call) : NULL;
 }
 
 static struct cp_error *end(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	const struct walk *w = ctx;
+	const struct cp_spans_walk *w = ctx;
 
 	return w->visitor->leave && shown(w, span) ? w->visitor->leave(w->ctx, span, call) : NULL;
 }
@@ -66,7 +67,7 @@ typedef struct cp_error *(*visit_fn)(void *ctx, uint32_t thread, uint32_t functi
 				     const struct cp_record_call *call);
 
 /* Calls that are chosen bring along what happens right in them. */
-static bool is_chosen(const struct walk *w, const struct cp_record_call *call)
+static bool is_chosen(const struct cp_spans_walk *w, const struct cp_record_call *call)
 {
 	const struct cp_choice *choice = w->p->choice;
 	const struct cp_span *around;
@@ -81,7 +82,8 @@ static bool is_chosen(const struct walk *w, const struct cp_record_call *call)
 }
 
 /* An event that is no call goes to `visit`, if there is one. */
-static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_record_call *call)
+static struct cp_error *moment(struct cp_spans_walk *w, visit_fn visit,
+			       const struct cp_record_call *call)
 {
 	bool all = visit == w->visitor->heap || visit == w->visitor->map;
 	uint32_t function;
@@ -101,10 +103,10 @@ static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_r
 	return visit(w->ctx, call->thread, function, call);
 }
 
-static bool event(void *ctx, const struct cp_record_call *said)
+bool cp_spans_walk_event(void *walk, const struct cp_record_call *said)
 {
 	const struct cp_record_call right = cp_span_put_right(said), *call = &right;
-	struct walk *w = ctx;
+	struct cp_spans_walk *w = walk;
 
 	/* The walk ends with the time that is asked for: a call that is open by then stays open. */
 	if (w->p->filter.to_ns && offset(w, call->ts_ns) > w->p->filter.to_ns)
@@ -124,19 +126,6 @@ static bool event(void *ctx, const struct cp_record_call *said)
 	return !w->error && (!w->visitor->stop || !*w->visitor->stop);
 }
 
-static struct cp_error *walk(struct walk *w)
-{
-	struct cp_error *err = cp_record_each_call(w->p->record, event, w);
-
-	if (w->error) {
-		cp_error_free(err);
-		return w->error;
-	}
-	if (err || (w->visitor->stop && *w->visitor->stop))
-		return err;
-	return cp_spans_rest(&w->spans, w->end_ns);
-}
-
 static bool is_missing_events(const struct cp_record *r)
 {
 	const struct cp_record_damage *d = cp_record_damage(r);
@@ -145,23 +134,64 @@ static bool is_missing_events(const struct cp_record *r)
 	       cp_record_final(r)->calls_lost || cp_record_final(r)->call_records_lost;
 }
 
-CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
+CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_visitor *visitor,
+			     void *ctx, struct cp_spans_walk **ret)
 {
 	static const struct cp_spans_to to = { function_at, hides, begin, end };
-	const struct cp_record_totals *t = cp_record_final(p->record);
-	struct walk w = { .p = p,
-			  .visitor = visitor,
-			  .ctx = ctx,
-			  .spans = { .to = &to,
-				     .ctx = &w,
-				     .start_ns = cp_record_info(p->record)->start_ns,
-				     .missing = is_missing_events(p->record) } };
-	struct cp_error *err;
+	struct cp_spans_walk *w = calloc(1, sizeof(*w));
 
-	w.end_ns = offset(&w, t->end_ns);
-	if (p->filter.to_ns && p->filter.to_ns < w.end_ns)
-		w.end_ns = p->filter.to_ns;
-	err = walk(&w);
-	cp_spans_deinit(&w.spans);
+	if (!w)
+		return cp_error_nomem();
+	*w = (struct cp_spans_walk){ .p = p,
+				     .visitor = visitor,
+				     .ctx = ctx,
+				     .spans = { .to = &to,
+						.ctx = w,
+						.start_ns = cp_record_info(p->record)->start_ns,
+						.missing = is_missing_events(p->record) } };
+	*ret = w;
+	return NULL;
+}
+
+/* The end of what is walked through. */
+static uint64_t end_of(const struct cp_spans_walk *w)
+{
+	uint64_t end_ns = offset(w, cp_record_final(w->p->record)->end_ns);
+	uint64_t to_ns = w->p->filter.to_ns;
+
+	return to_ns && to_ns < end_ns ? to_ns : end_ns;
+}
+
+CP_ERROR cp_spans_walk_end(struct cp_spans_walk *w, bool all)
+{
+	if (w->error)
+		return cp_steal(w->error);
+	if (!all || (w->visitor->stop && *w->visitor->stop))
+		return NULL;
+	return cp_spans_rest(&w->spans, end_of(w));
+}
+
+void cp_spans_walk_destroy(struct cp_spans_walk *w)
+{
+	if (!w)
+		return;
+	cp_error_free(w->error);
+	cp_spans_deinit(&w->spans);
+	free(w);
+}
+
+CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
+{
+	struct cp_spans_walk *w;
+	struct cp_error *err, *first;
+
+	CP_TRY(cp_spans_walk_begin(p, visitor, ctx, &w));
+	err = cp_record_each_call(p->record, cp_spans_walk_event, w);
+	first = cp_spans_walk_end(w, !err);
+	if (first) {
+		cp_error_free(err);
+		err = first;
+	}
+	cp_spans_walk_destroy(w);
 	return err;
 }

@@ -43,4 +43,14 @@ struct cp_span_visitor {
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor,
 		       void *ctx);
 
+/* The same walk, of events that come one by one. `p`, `visitor` and `ctx` are borrowed. */
+struct cp_spans_walk;
+CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_visitor *visitor,
+			     void *ctx, struct cp_spans_walk **ret);
+/* For cp_record_call_fn, with the walk as its context; false: it is over. */
+bool cp_spans_walk_event(void *walk, const struct cp_record_call *call);
+/* The first error. Without one, and with `all`, what is open is over. */
+CP_ERROR cp_spans_walk_end(struct cp_spans_walk *walk, bool all);
+void cp_spans_walk_destroy(struct cp_spans_walk *walk);
+
 #endif

@@ -2,6 +2,7 @@
 #include "report/replay/chosen.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
@@ -10,8 +11,23 @@ CP_ERROR cp_chosen_init(struct cp_chosen *c, const struct cp_profile *p,
 			const struct cp_replay_options *o)
 {
 	*c = (struct cp_chosen){ .profile = p, .options = o };
-	c->functions = calloc(p->functions.count + 1, 1);
-	return c->functions ? NULL : cp_error_nomem();
+	return cp_chosen_grow(c);
+}
+
+CP_ERROR cp_chosen_grow(struct cp_chosen *c)
+{
+	size_t count = c->profile->functions.count + 1;
+	uint8_t *functions;
+
+	if (c->functions && count <= c->count)
+		return NULL;
+	functions = realloc(c->functions, count);
+	if (!functions)
+		return cp_error_nomem();
+	memset(functions + c->count, 0, count - c->count);
+	c->functions = functions;
+	c->count = count;
+	return NULL;
 }
 
 void cp_chosen_deinit(struct cp_chosen *c)

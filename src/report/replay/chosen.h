@@ -23,10 +23,13 @@ struct cp_fields; /* fields.h */
 struct cp_chosen {
 	const struct cp_profile *profile;
 	const struct cp_replay_options *options;
+	size_t count; /* of `functions` */
 	uint8_t *functions; /* 0: not asked yet, 1: no, 2: yes */
 };
 CP_ERROR cp_chosen_init(struct cp_chosen *c, const struct cp_profile *p,
 			const struct cp_replay_options *o);
+/* The profile may have more functions than before. */
+CP_ERROR cp_chosen_grow(struct cp_chosen *c);
 void cp_chosen_deinit(struct cp_chosen *c);
 bool cp_chosen_function(struct cp_chosen *c, uint32_t function);
 bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span);

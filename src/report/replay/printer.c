@@ -2,6 +2,7 @@
 #include "report/replay/printer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -28,33 +29,60 @@ static size_t column_width(const struct cp_printer *w, size_t threads)
 	return width > COLUMN_MOST ? COLUMN_MOST : width < COLUMN_LEAST ? COLUMN_LEAST : width;
 }
 
-CP_ERROR cp_printer_init(struct cp_printer *w)
+static bool grow(void *array, size_t count, size_t size)
+{
+	void *old, *new;
+
+	memcpy(&old, array, sizeof(old));
+	new = reallocarray(old, count, size);
+	if (new)
+		memcpy(array, &new, sizeof(new));
+	return new != NULL;
+}
+
+CP_ERROR cp_printer_grow(struct cp_printer *w)
 {
 	size_t threads = cp_record_thread_count(w->p->record), i;
 
-	w->before_ns = calloc(threads + 1, sizeof(*w->before_ns));
-	w->columns = calloc(threads + 1, sizeof(*w->columns));
-	w->labels = calloc(threads + 1, sizeof(*w->labels));
-	if (!w->before_ns || !w->columns || !w->labels)
+	for (i = 0; i < w->threads; i++)
+		cp_buf_clear(&w->labels[i]);
+	if (!grow(&w->tails, threads + 1, sizeof(*w->tails)) ||
+	    !grow(&w->tracks, threads + 1, sizeof(*w->tracks)) ||
+	    !grow(&w->before_ns, threads + 1, sizeof(*w->before_ns)) ||
+	    !grow(&w->columns, threads + 1, sizeof(*w->columns)) ||
+	    !grow(&w->labels, threads + 1, sizeof(*w->labels)))
 		return cp_error_nomem();
-	for (i = 0; i < threads; i++)
+	for (i = w->threads; i < threads; i++) {
+		w->tails[i] = (struct cp_line_tail){ .line = CP_NO_LINE };
+		w->tracks[i] = CP_RECORD_NONE;
 		w->before_ns[i] = UINT64_MAX;
-	w->column_width = column_width(w, threads);
-	w->several &= !w->options->by_thread;
+		w->columns[i] = 0;
+		w->labels[i] = (struct cp_buf){ 0 };
+	}
+	w->threads = threads;
+	w->several = threads > 1 && !w->p->filter.thread && !w->options->by_thread;
+	return NULL;
+}
+
+CP_ERROR cp_printer_init(struct cp_printer *w)
+{
+	w->column_width = column_width(w, cp_record_thread_count(w->p->record));
 	w->l.untimed = w->options->fields != NULL;
 	w->l.no_durations = w->options->fields && !w->options->fields->duration;
-	return NULL;
+	return cp_printer_grow(w);
 }
 
 void cp_printer_deinit(struct cp_printer *w)
 {
 	size_t i;
 
-	for (i = 0; w->labels && i < cp_record_thread_count(w->p->record); i++)
+	for (i = 0; w->labels && i < w->threads; i++)
 		cp_buf_free(&w->labels[i]);
 	free(w->labels);
 	free(w->before_ns);
 	free(w->columns);
+	free(w->tails);
+	free(w->tracks);
 }
 
 /* ---- before a line ---- */

@@ -25,6 +25,7 @@ struct cp_printer {
 	bool several; /* threads */
 	struct cp_chosen chosen;
 	CP_VEC(struct cp_span *) open; /* shown ones */
+	size_t threads; /* of what follows by thread */
 	struct cp_line_tail *tails; /* by thread */
 	struct cp_annotations annotations;
 	size_t next, next_unended; /* annotation, span: in the order of time */
@@ -48,6 +49,8 @@ static inline struct cp_line_call *cp_printer_shown(const struct cp_span *span)
 
 /* The arrays by thread; the owner's other fields are there. */
 CP_ERROR cp_printer_init(struct cp_printer *w);
+/* The same for more threads, or other names of them, than there were. */
+CP_ERROR cp_printer_grow(struct cp_printer *w);
 void cp_printer_deinit(struct cp_printer *w);
 
 /* What the next line is about; `function` CP_RECORD_NONE: none. By columns, a thread that has

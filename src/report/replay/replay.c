@@ -10,6 +10,7 @@
 #include "report/replay/replay.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -569,12 +570,13 @@ static struct cp_error *map(void *ctx, uint32_t thread, uint32_t function,
 
 /* ---- all of it ---- */
 
-static bool several_threads(const struct cp_profile *p)
-{
-	return cp_record_thread_count(p->record) > 1 && !p->filter.thread;
-}
+struct cp_replay {
+	struct cp_printer w;
+	struct cp_spans_walk *walk;
+	uint64_t settled; /* lines before this one were there at the last cp_replay_settle() */
+};
 
-static struct cp_error *print_all(struct cp_printer *w, const struct cp_replay_options *o)
+static struct cp_error *begin(struct cp_replay *r, const struct cp_replay_options *o)
 {
 	static const struct cp_span_visitor visitor = { .enter = enter,
 							.leave = leave,
@@ -583,61 +585,120 @@ static struct cp_error *print_all(struct cp_printer *w, const struct cp_replay_o
 							.wait = wait_over,
 							.heap = heap,
 							.map = map };
-	size_t threads = cp_record_thread_count(w->p->record), i;
+	struct cp_printer *w = &r->w;
 
-	w->tails = calloc(threads + 1, sizeof(*w->tails));
-	w->tracks = calloc(threads + 1, sizeof(*w->tracks));
-	if (!w->tails || !w->tracks)
-		return cp_error_nomem();
 	CP_TRY(cp_printer_init(w));
-	for (i = 0; i < threads; i++) {
-		w->tails[i].line = CP_NO_LINE;
-		w->tracks[i] = CP_RECORD_NONE;
-	}
 	w->least_ns = w->p->filter.calls.least_ns;
 	CP_TRY(cp_annotations_build(w->p, &w->annotations));
 	CP_TRY(cp_chosen_init(&w->chosen, w->p, o));
-	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	return cp_spans_walk_begin(w->p, &visitor, w, &r->walk);
+}
+
+CP_ERROR cp_replay_begin(const struct cp_profile *p, const struct cp_replay_options *o,
+			 const struct cp_look *look, struct cp_sink *sink, struct cp_replay **ret)
+{
+	struct cp_replay *r = calloc(1, sizeof(*r));
+	struct cp_error *err;
+
+	if (!r)
+		return cp_error_nomem();
+	r->w = (struct cp_printer){ .p = p,
+				    .sink = sink,
+				    .options = o,
+				    .l = { .owner = &owner,
+					   .ctx = &r->w,
+					   .look = look,
+					   .longest = QUEUE_MAX,
+					   .most_indent = INDENT_MOST } };
+	err = begin(r, o);
+	if (err)
+		cp_replay_destroy(r);
+	else
+		*ret = r;
+	return err;
+}
+
+void cp_replay_destroy(struct cp_replay *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	cp_transcript_deinit(&r->w.l);
+	for (i = 0; i < r->w.open.count; i++)
+		free(r->w.open.items[i]->data);
+	cp_vec_free(&r->w.open);
+	cp_vec_free(&r->w.noted);
+	cp_spans_walk_destroy(r->walk);
+	cp_annotations_deinit(&r->w.annotations);
+	cp_printer_deinit(&r->w);
+	cp_chosen_deinit(&r->w.chosen);
+	free(r);
+}
+
+CP_ERROR cp_replay_grow(struct cp_replay *r)
+{
+	CP_TRY(cp_printer_grow(&r->w));
+	return cp_chosen_grow(&r->w.chosen);
+}
+
+bool cp_replay_event(void *replay, const struct cp_record_call *call)
+{
+	struct cp_replay *r = replay;
+
+	return cp_spans_walk_event(r->walk, call);
+}
+
+CP_ERROR cp_replay_check(struct cp_replay *r)
+{
+	return cp_spans_walk_end(r->walk, false);
+}
+
+void cp_replay_settle(struct cp_replay *r)
+{
+	cp_transcript_write_before(&r->w.l, r->settled);
+	r->settled = cp_transcript_next(&r->w.l);
+}
+
+CP_ERROR cp_replay_end(struct cp_replay *r)
+{
+	struct cp_printer *w = &r->w;
+	size_t i;
+
+	CP_TRY(cp_spans_walk_end(r->walk, true));
 	CP_TRY(annotations_end(w));
-	for (i = 0; i < threads; i++)
+	for (i = 0; i < w->threads; i++)
 		cp_transcript_end_tail(&w->l, &w->tails[i]);
 	cp_printer_write(w);
+	return NULL;
+}
+
+static struct cp_error *print_all(struct cp_replay *r)
+{
+	const struct cp_profile *p = r->w.p;
+	struct cp_sink *sink = r->w.sink;
+
+	CP_TRY(cp_record_each_call(p->record, cp_replay_event, r));
+	CP_TRY(cp_replay_end(r));
+	if (!cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
+	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record) &&
+	    !cp_record_heap_count(p->record) && !cp_record_map_count(p->record))
+		cp_buf_str(&sink->buf, "No call was recorded.\n");
+	else if (!r->w.l.any)
+		cp_buf_str(&sink->buf, "Nothing passes the filter.\n");
 	return NULL;
 }
 
 CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_options *o,
 			const struct cp_look *look, struct cp_sink *sink)
 {
-	struct cp_printer w = { .p = p,
-				.sink = sink,
-				.options = o,
-				.several = several_threads(p),
-				.l = { .owner = &owner,
-				       .look = look,
-				       .longest = QUEUE_MAX,
-				       .most_indent = INDENT_MOST } };
+	struct cp_replay *r;
 	struct cp_error *err;
-	size_t i;
 
 	CP_TRY(cp_profile_need_events(p));
-	w.l.ctx = &w;
-	err = print_all(&w, o);
-	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
-	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record) &&
-	    !cp_record_heap_count(p->record) && !cp_record_map_count(p->record))
-		cp_buf_str(&sink->buf, "No call was recorded.\n");
-	else if (!err && !w.l.any)
-		cp_buf_str(&sink->buf, "Nothing passes the filter.\n");
+	CP_TRY(cp_replay_begin(p, o, look, sink, &r));
+	err = print_all(r);
 	cp_report_missing_calls(p, look, &sink->buf);
-	cp_transcript_deinit(&w.l);
-	for (i = 0; i < w.open.count; i++)
-		free(w.open.items[i]->data);
-	cp_vec_free(&w.open);
-	cp_vec_free(&w.noted);
-	cp_annotations_deinit(&w.annotations);
-	free(w.tails);
-	free(w.tracks);
-	cp_printer_deinit(&w);
-	cp_chosen_deinit(&w.chosen);
+	cp_replay_destroy(r);
 	return err;
 }

@@ -481,7 +481,7 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
-	if (!c->choosing.chooses) /* else one by one */
+	if (!c->choosing.chooses && !log->followed) /* else one by one */
 		cprof_profiler_set_method_block_callback(log->handle, on_block);
 }
 
