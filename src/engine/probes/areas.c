@@ -56,8 +56,7 @@ static struct cp_mapping *mappings_lately(const cprof_process *p, size_t *count_
 
 	*count_ret = 0;
 	if (p->maps_read && cp_now() - p->maps_ns < MAPS_OLD_NS)
-		cp_error_free(
-			cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, count_ret));
+		cp_error_free(cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, count_ret));
 	return maps ? maps : mappings_now(p, count_ret);
 }
 
