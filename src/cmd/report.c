@@ -160,6 +160,7 @@ static int run_report(struct cp_args *args)
 {
 	const struct report_options *o = args->options;
 	struct cp_report_options r = {
+		.path = cp_recording_operand(args),
 		.what = what(o),
 		.function = o->callers	 ? o->callers
 			    : o->callees ? o->callees

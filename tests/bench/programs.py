@@ -1,13 +1,17 @@
 """Programs that nobody here wrote: redis under load, and one with more than
 100 MB of debug information."""
+import contextlib
 import os
+import pty
 import socket
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 
-from harness import BUILD, CPROF, LeftOut, NULL, attach, cpu_of, must, need, note, recording, report, running, stop
+from harness import (BUILD, CPROF, LeftOut, NULL, attach, cpu_of, cpu_so_far, measured, must, need, note, recording, report,
+                     running, spread, stop)
 
 
 def free_port():
@@ -68,6 +72,57 @@ def redis(table, quick):
             table.row(name, f"{statistics.median(rates):.0f} /s",
                       f"{(statistics.median(ratios) - 1) * 100:+.1f} % against before",
                       f"{(min(ratios) - 1) * 100:+.1f} % to {(max(ratios) - 1) * 100:+.1f} %")
+
+
+def cpu_while(command, seconds, on_terminal=False):
+    """CPU, as a share of one, that a profiler takes in its steady state."""
+    terminal, own = pty.openpty() if on_terminal else (None, None)
+    output = own if on_terminal else NULL
+    profiler = subprocess.Popen(command, stdin=output, stdout=output, stderr=output,
+                                env={**os.environ, "TERM": "xterm", "LINES": "50", "COLUMNS": "150"})
+    if on_terminal:
+        threading.Thread(target=swallow, args=[terminal], daemon=True).start()
+    try:
+        time.sleep(3)  # names are read at first
+        before, start = cpu_so_far(profiler.pid), time.monotonic()
+        time.sleep(seconds)
+        if profiler.poll() is not None:
+            raise LeftOut(f"{command[1]} ended with {profiler.returncode}")
+        return (cpu_so_far(profiler.pid) - before) / (time.monotonic() - start)
+    finally:
+        stop(profiler)
+
+
+def swallow(terminal):
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 65536):
+            pass
+
+
+def top(table, quick):
+    """CPU of cprof top on a busy redis, beside that of sampling alone"""
+    server, benchmark = need("redis-server"), need("redis-benchmark")
+    port, seconds = free_port(), 3 if quick else 10
+    table.section("cprof top on redis-server under redis-benchmark (share of one CPU, beside attach's)")
+    with tempfile.TemporaryDirectory() as where, recording() as data, \
+            running([server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", where]) as redis_server:
+        await_server(port)
+        with running([benchmark, "-h", "127.0.0.1", "-p", str(port), "-q", "-t", "set,get", "-l", "-c", "50"]):
+            for hz in (99, 499):
+                watch = [CPROF, "top", "-q", "-s", str(hz), str(redis_server.pid)]
+                figures, out = measured(1 if quick else 3, {
+                    "attach": lambda: cpu_while(attach(redis_server.pid, data, "-s", str(hz)), seconds),
+                    "top, lines": lambda: cpu_while(watch, seconds),
+                    "top, a screen of 150 x 50": lambda: cpu_while(watch, seconds, on_terminal=True)})
+                for name, why in out.items():
+                    table.left_out(f"{name}, {hz} Hz", why)
+                base = figures["attach"]
+                for name, values in figures.items():
+                    if values and base:
+                        table.row(f"{name}, {hz} Hz", f"{statistics.median(values) * 100:.2f} %",
+                                  "" if name == "attach" else
+                                  f"{(statistics.median(values) - statistics.median(base)) * 100:+.2f} % of a CPU beside attach",
+                                  spread(values, lambda v: f"{v * 100:.2f} %"))
 
 
 LARGE_UNITS, LARGE_TYPES = 34, 9000

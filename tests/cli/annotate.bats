@@ -196,3 +196,32 @@ two_loops() {
 	assert_output --partial 'with 1 source file, too large 1'
 	assert_equal "$("$CPROF" report --json | jq -c '.kept | [.sources, .sources_left_out, .functions]')" '[1,1,0]'
 }
+
+@test "annotate: report --lines leads there, by what can be typed" {
+	two_loops
+	sampled ./loops
+	mv cprof.data 'a b.data'
+	"$CPROF" report --lines 'a b.data' | sed -n 's/^  \(cprof annotate \)/\1/p' >commands
+	assert_file_contains commands "^cprof annotate 'a b.data' square$"
+	sed -i "s,^cprof,$CPROF," commands
+	run sh -e commands
+	assert_success
+	assert_output --partial 'return x * x % 1013;'
+	mv 'a b.data' cprof.data
+	run "$CPROF" report --lines
+	assert_output --partial 'cprof annotate square'
+}
+
+@test "annotate: says what an address of a sample is, by how it was taken" {
+	two_loops
+	sampled ./loops
+	assert_equal "$("$CPROF" annotate --json work | jq -r .pc)" stop
+	run "$CPROF" annotate --code work
+	assert_output --partial 'samples were taken by stopping the thread'
+	workshop | made made.data
+	run "$CPROF" annotate --json --source made.data 'parse(int)'
+	assert_equal "$(jq -r .pc <<<"$output")" unknown
+	"$CPROF" run -q -s 499 --capture=perf -o perf.data -- ./loops >/dev/null || skip "samples without stops are not permitted here"
+	run "$CPROF" annotate --json perf.data work
+	assert_equal "$(jq -r '.pc' <<<"$output")" "$("$CPROF" report --json perf.data | jq -r 'if .overhead.perf_samples < .samples.total then "both" else "interrupt" end')"
+}

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "arch/insn.h"
+#include "base/clock.h"
 #include "engine/target/images.h"
 #include "engine/target/memory.h"
 #include "engine/target/state.h"
@@ -42,6 +43,21 @@ static struct cp_mapping *mappings_now(const cprof_process *p, size_t *count_ret
 	cp_buf_free(&text);
 	cp_error_free(err);
 	return maps;
+}
+
+/* How old what was read of the mappings may be for a first try: nothing is mapped over
+ * what came since, it is refused. */
+#define MAPS_OLD_NS (10 * CP_NS_PER_MS)
+
+/* Those that were read a moment ago; else as they are now. */
+static struct cp_mapping *mappings_lately(const cprof_process *p, size_t *count_ret)
+{
+	struct cp_mapping *maps = NULL;
+
+	*count_ret = 0;
+	if (p->maps_read && cp_now() - p->maps_ns < MAPS_OLD_NS)
+		cp_error_free(cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, count_ret));
+	return maps ? maps : mappings_now(p, count_ret);
 }
 
 bool engine_area_image_stands(const cprof_image *image)
@@ -133,7 +149,7 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 {
 	uint64_t best = 0, floor = 0;
 	size_t count, i;
-	struct cp_mapping *maps = mappings_now(p, &count);
+	struct cp_mapping *maps = nth ? mappings_now(p, &count) : mappings_lately(p, &count);
 
 	if (!count) {
 		*errnum_ret = ESRCH;

@@ -44,6 +44,8 @@ struct cp_sources; /* report/coverage/sources.h */
 
 struct cp_report_options {
 	enum cp_report_what what;
+	const char
+		*path; /* of the recording, for commands that are proposed; NULL: the usual one */
 	struct cp_sources *sources; /* of coverage; NULL: those that rules unless told give */
 	const char *function; /* as cp_profile_find() takes it; NULL: none */
 	enum cp_profile_order order;

@@ -23,6 +23,7 @@
 #include "report/profile/summed.h"
 #include "report/profile/tree.h"
 #include "report/profile/unit.h"
+#include "report/tables/nothing.h"
 
 /* ---- callers and callees ---- */
 
@@ -169,6 +170,20 @@ static void line_place(struct cp_table *t, const struct cp_line *line)
 	cp_table_name(t, CP_PAINT_NAME, text.bytes ? text.bytes : "");
 }
 
+/* Of the first lines, the functions, each once. */
+static size_t functions_of(const struct cp_lines *lines, uint32_t *ret, size_t most)
+{
+	size_t n = 0, i, k;
+
+	for (i = 0; i < lines->items.count && n < most; i++) {
+		for (k = 0; k < n && ret[k] != lines->items.items[i].function; k++)
+			;
+		if (k == n && lines->items.items[i].line && lines->items.items[i].self.weight)
+			ret[n++] = lines->items.items[i].function;
+	}
+	return n;
+}
+
 CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
@@ -176,7 +191,7 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_opti
 	struct cp_lines lines CP_CLEANUP(cp_lines_deinit) = { 0 };
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	uint32_t function = CP_RECORD_NONE;
+	uint32_t function = CP_RECORD_NONE, next[3];
 	size_t i;
 
 	if (o->function)
@@ -206,6 +221,9 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_opti
 	cp_table_print(&t, look, out);
 	if (i < lines.items.count)
 		cp_buf_printf(out, "  and %zu more (--limit=0 shows all)\n", lines.items.count - i);
+	if (cp_profile_of_samples(p))
+		cp_report_next_listings(p, o->path, next,
+					functions_of(&lines, next, CP_ARRAY_SIZE(next)), look, out);
 	return NULL;
 }
 

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "report/look/source.h"
 #include "report/look/title.h"
-#include "report/profile/unit.h"
 #include "report/profile/region.h"
+#include "report/profile/unit.h"
 #include "report/tables/arrows.h"
 
 #define LANES 10 /* of arrows; */
@@ -263,6 +263,54 @@ static void insn_rows(struct printer *p, const struct cp_arrows *arrows)
 		left_out(p, passed, "instruction", "instructions");
 }
 
+/* What an address of a sample means, by how it was taken. */
+const char *cp_listing_pc(const struct cp_record *r)
+{
+	const struct cp_record_totals *t = cp_record_final(r);
+
+	if (!t->perf_samples && !*cp_record_info(r)->capture)
+		return "unknown";
+	if (!t->perf_samples)
+		return "stop";
+	return t->perf_samples < t->samples ? "both" : "interrupt";
+}
+
+static void skid(struct printer *p)
+{
+	static const struct {
+		const char *pc, *words;
+	} kinds[] = {
+		{ "stop",
+		  "samples were taken by stopping the thread: self is what would have run "
+		  "next, so the time of a slow instruction or system call stands behind it" },
+		{ "interrupt",
+		  "samples were taken by the interrupt of the kernel's clock (perf): self is what "
+		  "would have run next, so the time of a slow instruction stands behind it; in the "
+		  "kernel, what ran with interrupts off stands where they were on again" },
+		{ "unknown", "the recording does not say how its samples were taken: the time of a "
+			     "slow instruction may stand behind it" },
+	};
+	const struct cp_record_totals *t = cp_record_final(p->l->profile->record);
+	const char *pc = cp_listing_pc(p->l->profile->record);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t i;
+
+	cp_buf_str(&text, "  ");
+	if (!strcmp(pc, "both")) {
+		cp_buf_str(&text, "of the samples, ");
+		cp_add_count(&text, t->perf_samples);
+		cp_buf_str(&text, " were taken by the interrupt of the kernel's clock (perf), ");
+		cp_add_count(&text, t->samples - t->perf_samples);
+		cp_buf_str(&text,
+			   " by stopping the thread: of both, the instruction is the one that "
+			   "would have run next");
+	}
+	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++)
+		if (!strcmp(pc, kinds[i].pc))
+			cp_buf_printf(&text, "%s", kinds[i].words);
+	cp_add_wrapped(p->out, p->look, 0, 2, text.bytes ? text.bytes : "");
+}
+
 static void instructions(struct printer *p)
 {
 	struct cp_arrows arrows CP_CLEANUP(cp_arrows_deinit) = { 0 };
@@ -275,9 +323,8 @@ static void instructions(struct printer *p)
 	cp_vec_for_each(&p->l->insns, insn)
 		if (insn->self.weight > p->most)
 			p->most = insn->self.weight;
-	cp_report_title(
-		p->out, p->look, "Instructions",
-		"self: what would have run next when it was sampled; total: with what it calls");
+	cp_report_title(p->out, p->look, "Instructions", "self: at it; total: with what it calls");
+	skid(p);
 	cp_paint(p->out, p->look, CP_PAINT_DIM, "    self   total\n");
 	insn_rows(p, &arrows);
 }
@@ -444,6 +491,7 @@ void cp_listing_json(const struct cp_listing *l, const struct cp_listing_options
 	cp_json_str(&j, "path", image ? image->path : NULL);
 	cp_json_str(&j, "build_id", image ? image->build_id : NULL);
 	json_cost(&j, l->profile, &f->self, &f->total);
+	cp_json_str(&j, "pc", cp_listing_pc(l->profile->record));
 	if (o->source)
 		json_lines(&j, l);
 	if (o->code) {

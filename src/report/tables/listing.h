@@ -14,6 +14,9 @@ struct cp_listing_options {
 	const char *no_code; /* why there are no instructions; NULL: there are */
 };
 
+/* How the addresses of a recording's samples came about: "stop", "interrupt", "both" or
+ * "unknown". Static. */
+const char *cp_listing_pc(const struct cp_record *r);
 void cp_listing_text(const struct cp_listing *l, const struct cp_listing_options *o,
 		     const struct cp_look *look, struct cp_buf *out);
 void cp_listing_json(const struct cp_listing *l, const struct cp_listing_options *o,

@@ -17,6 +17,7 @@
 #include "report/look/title.h"
 #include "report/profile/profile.h"
 #include "report/profile/summed.h"
+#include "report/profile/places.h"
 #include "report/profile/unit.h"
 
 /* `word` as a shell reads it. */
@@ -259,4 +260,37 @@ void cp_report_next(const struct cp_profile *p, const char *path, const struct c
 	cp_buf_printf(out, "  cprof report %s%s\n", report, file.bytes);
 	if (export && (there.single || cp_record_sample_count(p->record)))
 		cp_buf_printf(out, "  cprof export -f %s %s\n", export, file.bytes);
+}
+
+void cp_report_next_listings(const struct cp_profile *p, const char *path,
+			     const uint32_t *functions, size_t count, const struct cp_look *look,
+			     struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	bool usual = !path || !strcmp(path, "cprof.data"), any = false;
+	uint32_t found;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const char *name = p->functions.items[functions[i]].name;
+		struct cp_error *err = cp_profile_find(p, name, &found);
+
+		/* Names that several functions have lead nowhere. */
+		if (err || found != functions[i]) {
+			cp_error_free(err);
+			continue;
+		}
+		cp_buf_clear(&text);
+		cp_buf_str(&text, "  cprof annotate ");
+		if (!usual)
+			add_word(&text, path);
+		cp_buf_str(&text, usual ? "" : " ");
+		add_word(&text, name);
+		if (!any)
+			cp_report_title(
+				out, look, "Next",
+				"a function's lines and instructions, with the time of each");
+		any = true;
+		cp_buf_printf(out, "%s\n", text.bytes ? text.bytes : "");
+	}
 }

@@ -16,5 +16,9 @@ void cp_report_no_costs(const struct cp_profile *p, const struct cp_look *look, 
 /* The commands to type next: those that have something to show. */
 void cp_report_next(const struct cp_profile *p, const char *path, const struct cp_look *look,
 		    struct cp_buf *out);
+/* The commands that show the lines and instructions of these functions. */
+void cp_report_next_listings(const struct cp_profile *p, const char *path,
+			     const uint32_t *functions, size_t count, const struct cp_look *look,
+			     struct cp_buf *out);
 
 #endif
