@@ -16,6 +16,7 @@ function addButton(cell) {
 	button.addEventListener("click", () => {
 		const exact = cell.title.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 		document.dispatchEvent(new CustomEvent("flamefind", { detail: "^" + exact + "$" }));
+		document.dispatchEvent(new CustomEvent("flamepick", { detail: cell.title })); /* its source */
 		window.scrollTo({ top: 0, behavior: "smooth" });
 	});
 	cell.replaceChildren(button);
