@@ -40,7 +40,7 @@ FLOORS = {
     "src/detour": [["text"], ["table", "window"], ["plan", "space"], ["object"]],
     "src/unwind": [["unwind", "dwarf", "entry", "expr"], ["program", "lsda"], ["cfi", "index"], ["table", "pads"], ["space"],
                    ["apply"], ["step"], ["guess", "by_libunwind"], ["walk"]],
-    "src/inspect": [["inspect", "made_types", "place", "classify", "readable", "shapes", "shapes_shipped"],
+    "src/inspect": [["inspect", "made_types", "place", "classify", "readable", "shapes", "shapes_cplusplus", "shapes_rust"],
                     ["classify_aapcs64", "classify_rust", "classify_sysv", "signature"],
                     ["locate", "plan", "build"], ["stored", "bytes", "scalar"], ["rust", "value", "shape_values"],
                     ["variadic", "exits"], ["uses"], ["read", "values", "frame"], ["declared", "declared/"],

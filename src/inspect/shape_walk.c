@@ -120,6 +120,20 @@ static void complete(const struct cp_type *type, unsigned depth)
 		complete(d->members[i].type, depth + 1);
 }
 
+/* Bytes of a node before what follows it. A class that has bases leaves no room behind its
+ * last member: what is derived from it begins there (Itanium C++ ABI, 2.4). */
+static uint64_t node_size(const struct cp_type *t)
+{
+	const struct cp_type_details *d = cp_type_details(t);
+	const struct cp_type_member *last;
+
+	if (!d || d->member_count < 2 || !(d->members[0].flags & CP_MEMBER_BASE))
+		return t->size;
+	last = &d->members[d->member_count - 1];
+	return last->flags & CP_MEMBER_BASE ? t->size
+					    : last->offset + cp_type_strip(last->type)->size;
+}
+
 /* Where values are that follow nodes without being a member of theirs. */
 static CP_ERROR find_behind(struct walk *w)
 {
@@ -134,7 +148,7 @@ static CP_ERROR find_behind(struct walk *w)
 	t = cp_type_strip(node);
 	t = cp_type_complete(cp_type_image(t), t);
 	align = cp_type_alignment(w->behind, &budget);
-	w->offset = (t->size + align - 1) / align * align;
+	w->offset = (node_size(t) + align - 1) / align * align;
 	return NULL;
 }
 
@@ -338,20 +352,29 @@ static void find_parts(struct parts *p, const struct cp_type *type, uint64_t at,
 static CP_ERROR walk_parts(struct walk *w)
 {
 	struct parts p = { .member = w->scope->row->terms[CP_TERM_member] };
-	const struct cp_thing *self = &w->scope->self;
-	struct cp_thing part;
+	const char *order = w->scope->row->terms[CP_TERM_next];
+	const bool up = order && !strcmp(order, "up");
+	struct cp_thing self = w->scope->self, part;
+	unsigned i, n;
 
-	find_parts(&p, self->type, 0, 0);
-	while (p.count-- > 0 && step(w)) {
-		part = *self;
-		part.type = p.found[p.count].type;
-		part.address += p.found[p.count].offset;
-		if (!self->in_memory) {
+	if (has(w, CP_TERM_value))
+		CP_TRY(cp_shape_term(w->scope, CP_TERM_value, &self));
+	if (self.error) {
+		tell_error(w, self.error, self.address);
+		return NULL;
+	}
+	find_parts(&p, self.type, 0, 0);
+	for (i = 0; i < p.count && step(w); i++) {
+		n = up ? i : p.count - 1 - i;
+		part = self;
+		part.type = p.found[n].type;
+		part.address += p.found[n].offset;
+		if (!self.in_memory) {
 			part.size = cp_type_strip(part.type)->size;
-			if (p.found[p.count].offset + part.size > self->size)
+			if (p.found[n].offset + part.size > self.size)
 				part.error = CPROF_VALUE_UNAVAILABLE;
 			else
-				part.bytes += p.found[p.count].offset;
+				part.bytes += p.found[n].offset;
 		}
 		CP_TRY(tell(w, &part));
 	}

@@ -18,7 +18,8 @@
 
 #include <string.h>
 
-#include "inspect/shapes_shipped.h"
+#include "inspect/shapes_cplusplus.h"
+#include "inspect/shapes_rust.h"
 
 #define SEARCH_DEPTH 12
 #define SEARCH_MAX 400 /* members looked at */
@@ -40,28 +41,47 @@ static bool fits(const char *pattern, const char *name)
 	return false;
 }
 
-const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const struct cp_type *t,
-					 const struct cp_shape_row *previous)
+/* The row of `count` behind `previous`, or the first if that is none of them. */
+static const struct cp_shape_row *next_in(const struct cp_shape_row *rows, size_t count,
+					  const struct cp_type *t,
+					  const struct cp_shape_row *previous)
 {
-	const struct cp_shape_row *own = shapes ? shapes->rows.items : NULL, *row;
-	size_t owned = shapes ? shapes->rows.count : 0, i = 0;
-	bool shipped = previous >= cp_shapes_shipped &&
-		       previous < cp_shapes_shipped + cp_shapes_shipped_count;
+	bool within = previous >= rows && previous < rows + count;
+	const struct cp_shape_row *row;
 
-	if (!t->name || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
-		return NULL;
-	if (previous && !shipped)
-		i = (size_t)(previous - own) + 1;
-	for (; !shipped && i < owned; i++)
-		if (fits(own[i].type, t->name))
-			return &own[i];
-	if (!(t->flags & CP_TYPE_CLASSES))
-		return NULL;
-	for (row = shipped ? previous + 1 : cp_shapes_shipped;
-	     row < cp_shapes_shipped + cp_shapes_shipped_count; row++)
+	for (row = within ? previous + 1 : rows; row < rows + count; row++)
 		if (fits(row->type, t->name))
 			return row;
 	return NULL;
+}
+
+/* Types of Rust have rows of their own. */
+static const struct cp_shape_row *next_shipped(const struct cp_type *t,
+					       const struct cp_shape_row *previous)
+{
+	bool rust = previous >= cp_shapes_rust && previous < cp_shapes_rust + cp_shapes_rust_count;
+	const struct cp_shape_row *row = NULL;
+
+	if (!rust)
+		row = next_in(cp_shapes_cplusplus, cp_shapes_cplusplus_count, t, previous);
+	return row ? row : next_in(cp_shapes_rust, cp_shapes_rust_count, t, previous);
+}
+
+const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const struct cp_type *t,
+					 const struct cp_shape_row *previous)
+{
+	const struct cp_shape_row *own = shapes ? shapes->rows.items : NULL;
+	size_t owned = shapes ? shapes->rows.count : 0, i = 0;
+	bool mine = previous >= own && previous < own + owned;
+
+	if (!t->name || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
+		return NULL;
+	if (mine)
+		i = (size_t)(previous - own) + 1;
+	for (; (mine || !previous) && i < owned; i++)
+		if (fits(own[i].type, t->name))
+			return &own[i];
+	return t->flags & CP_TYPE_CLASSES ? next_shipped(t, previous) : NULL;
 }
 
 bool cp_shape_is_text(const struct cp_type *t)

@@ -23,7 +23,9 @@ enum cp_shape_kind {
 	CP_SHAPE_CHAIN, /* nodes from `first` on by `next`, up to NULL or `end` */
 	CP_SHAPE_TREE, /* nodes from `root` on, by `left` and `right`, in order */
 	CP_SHAPE_BTREE, /* nodes of `length` entries from `root` on, `height` levels of `edges` */
-	CP_SHAPE_PARTS, /* all members called `member`, the last one first */
+	/* all members called `member` in it or in its `value`, the last first, or (`next` is
+	 * up) the first */
+	CP_SHAPE_PARTS,
 	CP_SHAPE_KINDS
 };
 

@@ -90,6 +90,45 @@ judge_boxes() {
 	done
 }
 
+# The packages of libc++ for developers and of libunwind exclude each other in Debian 12:
+# $LIBCXX is where the former was unpacked (dpkg -x libc++-14-dev_*.deb DIR).
+libcxx() {
+	local headers=${LIBCXX:-}/usr/lib/llvm-14/include/c++/v1
+	if echo '#include <vector>' | clang++ -stdlib=libc++ -fsyntax-only -xc++ - 2>errors; then
+		flags=-stdlib=libc++
+	elif [ -n "${LIBCXX:-}" ] && [ -d "$headers" ]; then
+		flags="-nostdinc++ -isystem $headers -nostdlib++ -L$LIBCXX/usr/lib/llvm-14/lib -l:libc++.so.1 -l:libc++abi.so.1"
+	else
+		skip "libc++ is not there"
+	fi
+}
+
+# of PROGRAM: everything that it holds, into ./PROGRAM.json
+of() {
+	begin "$1"
+	"$CPROF" inspect --json "$pid" short_text long_text no_text with_nul view wide sixteen thirty_two numbers none \
+		texts nested flags colors row pair_of_texts unique no_unique with_deleter shared no_shared weak by_number \
+		by_name by_point by_letter many chosen words hashed_wide hashed_set hashed_words chain no_chain \
+		forward ring ring_of_points ring_of_large stacked queued first_of_all couple three maybe not_at_all \
+		maybe_text either either_point all_of four_of bits many_bits counter 'done' at wait_for no_function \
+		nothing_at_all path deep 'by_name["two"]' 'ring[2]' '*unique' >"$1.json"
+	finish
+}
+
+@test "what libc++ holds things in reads as the same in libstdc++ does" {
+	needs g++ clang++ python3
+	libcxx
+	g++ -g -std=c++20 -o boxes "$SOURCES/tests/cli/inspect_boxes.cpp"
+	of boxes
+	for more in '' '-gdwarf-4 -O1'; do
+		# shellcheck disable=SC2086 # words
+		clang++ -g -fstandalone-debug -std=c++20 $flags $more -o others "$SOURCES/tests/cli/inspect_boxes.cpp"
+		of others
+		python3 "$SOURCES/tests/cli/inspect_libcxx_judge.py" boxes.json others.json >judged
+		assert_equal "$(cat judged)" 'same 63'
+	done
+}
+
 @test "elements by number and by key, and what stands for something else" {
 	needs g++
 	g++ -g -std=c++20 -o boxes "$SOURCES/tests/cli/inspect_boxes.cpp"

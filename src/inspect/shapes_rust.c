@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Declarations of what Rust's library holds things in: see shapes.c.
+ */
+#include "inspect/shapes_rust.h"
+
+#define TERM(name) [CP_TERM_##name]
+
+/* clang-format off: one line a term */
+const struct cp_shape_row cp_shapes_rust[] = {
+	/* Rust: text */
+	{ "&str",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "data_ptr",
+		  TERM(length) = "length",
+	  } },
+	{ "&mut str",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "data_ptr",
+		  TERM(length) = "length",
+	  } },
+	{ "*Box<str*",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "data_ptr",
+		  TERM(length) = "length",
+	  } },
+	{ "String",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "vec.buf.inner.ptr.pointer.pointer",
+		  TERM(length) = "vec.len",
+	  } },
+	{ "String",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "vec.buf.ptr.pointer.pointer",
+		  TERM(length) = "vec.len",
+	  } },
+	{ "Buf",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "inner.buf.inner.ptr.pointer.pointer",
+		  TERM(length) = "inner.len",
+	  } },
+	{ "Buf",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "inner.buf.ptr.pointer.pointer",
+		  TERM(length) = "inner.len",
+	  } },
+	{ "OsString",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "inner",
+	  } },
+	{ "PathBuf",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "inner",
+	  } },
+	/* Rust: elements in a row */
+	{ "&[*",
+	  CP_SHAPE_ROW,
+	  {
+		  TERM(at) = "data_ptr",
+		  TERM(count) = "length",
+	  } },
+	{ "&mut [*",
+	  CP_SHAPE_ROW,
+	  {
+		  TERM(at) = "data_ptr",
+		  TERM(count) = "length",
+	  } },
+	{ "*Box<[*",
+	  CP_SHAPE_ROW,
+	  {
+		  TERM(at) = "data_ptr",
+		  TERM(count) = "length",
+	  } },
+	{ "Vec<*",
+	  CP_SHAPE_ROW,
+	  {
+		  TERM(at) = "($1 *)buf.inner.ptr.pointer.pointer",
+		  TERM(count) = "len",
+	  } },
+	{ "Vec<*",
+	  CP_SHAPE_ROW,
+	  {
+		  TERM(at) = "($1 *)buf.ptr.pointer.pointer",
+		  TERM(count) = "len",
+	  } },
+	{ "VecDeque<*",
+	  CP_SHAPE_ITEMS,
+	  {
+		  TERM(count) = "len",
+		  TERM(value) =
+			  "(($1 *)buf.inner.ptr.pointer.pointer)[(head + $i) % buf.inner.cap.__0]",
+	  } },
+	{ "VecDeque<*",
+	  CP_SHAPE_ITEMS,
+	  {
+		  TERM(count) = "len",
+		  TERM(value) = "(($1 *)buf.ptr.pointer.pointer)[(head + $i) % buf.cap.__0]",
+	  } },
+	{ "BinaryHeap<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "data",
+	  } },
+	/* Rust: tables without chains, trees of nodes with up to eleven entries, lists */
+	{ "HashMap<*",
+	  CP_SHAPE_ITEMS,
+	  {
+		  TERM(length) = "base.table.table.items",
+		  TERM(count) = "base.table.table.bucket_mask + 1",
+		  TERM(value) = "(($base$table$1 *)base.table.table.ctrl.pointer)[-$i - 1]",
+		  TERM(used) = "!(base.table.table.ctrl.pointer[$i] & 128)",
+		  TERM(key) = "__0",
+		  TERM(mapped) = "__1",
+	  } },
+	{ "HashMap<*",
+	  CP_SHAPE_ITEMS,
+	  {
+		  TERM(length) = "table.table.items",
+		  TERM(count) = "table.table.bucket_mask + 1",
+		  TERM(value) = "(($table$1 *)table.table.ctrl.pointer)[-$i - 1]",
+		  TERM(used) = "!(table.table.ctrl.pointer[$i] & 128)",
+		  TERM(key) = "__0",
+		  TERM(mapped) = "__1",
+	  } },
+	{ "HashSet<*",
+	  CP_SHAPE_ITEMS,
+	  {
+		  TERM(length) = "base.map.table.table.items",
+		  TERM(count) = "base.map.table.table.bucket_mask + 1",
+		  TERM(value) = "(($1 *)base.map.table.table.ctrl.pointer)[-$i - 1]",
+		  TERM(used) = "!(base.map.table.table.ctrl.pointer[$i] & 128)",
+	  } },
+	{ "BTreeMap<*",
+	  CP_SHAPE_BTREE,
+	  {
+		  TERM(length) = "len",
+		  TERM(count) = "length",
+		  TERM(root) = "root.Some.__0.node.pointer",
+		  TERM(edges) = "($node + 1)",
+		  TERM(height) = "root.Some.__0.height",
+		  TERM(key) = "{$1}&keys[$i]",
+		  TERM(mapped) = "{$2}&vals[$i]",
+	  } },
+	{ "BTreeSet<*",
+	  CP_SHAPE_BTREE,
+	  {
+		  TERM(length) = "len",
+		  TERM(count) = "map.length",
+		  TERM(value) = "{$1}&keys[$i]",
+		  TERM(root) = "map.root.Some.__0.node.pointer",
+		  TERM(edges) = "($node + 1)",
+		  TERM(height) = "map.root.Some.__0.height",
+	  } },
+	{ "LinkedList<*",
+	  CP_SHAPE_CHAIN,
+	  {
+		  TERM(count) = "len",
+		  TERM(value) = "element",
+		  TERM(first) = "head.Some.__0.pointer",
+		  TERM(next) = "next.Some.__0.pointer",
+	  } },
+	/* Rust: what stands for something else */
+	{ "Rc<str,*",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "(char *)&ptr.pointer.data_ptr->value",
+		  TERM(length) = "ptr.pointer.length",
+	  } },
+	{ "Arc<str,*",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "(char *)&ptr.pointer.data_ptr->data",
+		  TERM(length) = "ptr.pointer.length",
+	  } },
+	{ "Rc<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "ptr.pointer->value",
+	  } },
+	{ "Arc<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "ptr.pointer->data",
+	  } },
+	{ "Cell<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "value.value",
+	  } },
+	{ "RefCell<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "value.value",
+	  } },
+	{ "UnsafeCell<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "value",
+	  } },
+	{ "ManuallyDrop<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "value.__0",
+	  } },
+	{ "ManuallyDrop<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "value",
+	  } },
+	{ "MaybeDangling<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "__0",
+	  } },
+	{ "Mutex<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "data.value",
+	  } },
+	{ "RwLock<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "data.value",
+	  } },
+	{ "Atomic*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "v.value",
+	  } },
+	{ "NonNull<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "pointer",
+	  } },
+};
+/* clang-format on */
+const size_t cp_shapes_rust_count = CP_ARRAY_SIZE(cp_shapes_rust);
