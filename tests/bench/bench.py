@@ -6,6 +6,7 @@ import annotations
 import calls
 import coverage
 import detours
+import inspected
 import overhead
 import programs
 import short
@@ -17,7 +18,7 @@ BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overh
               programs.top,
               programs.recording_size, calls.calls, calls.lengths, calls.arming, detours.detours,
               detours.allocations, coverage.coverage, coverage.starts, short.short,
-              annotations.annotations]
+              annotations.annotations, inspected.inspected]
 
 
 def main():
