@@ -10,6 +10,8 @@
 #include "cmd/objects.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
+#include "record/coverage.h"
+#include "report/coverage/coverage.h"
 #include "report/profile/places.h"
 #include "report/tables/listing.h"
 
@@ -63,15 +65,21 @@ static CP_ERROR show(struct annotate_options *o, const struct cp_profile *p, uin
 	struct cp_code_files files = { .options = &options,
 				       .syntax = (enum cp_syntax)o->syntax,
 				       .instead = o->binary };
+	struct cp_coverage coverage = { 0 };
 	struct cp_listing *l = NULL;
 	struct cp_error *err = cp_listing_create(p, function, &l);
 
+	if (!err && cp_record_coverage_count(p->record)) {
+		err = cp_coverage_build(p->record, NULL, &coverage);
+		shown.coverage = &coverage;
+	}
 	if (!err && shown.code)
 		err = cp_listing_read(&files, l, &shown.no_code);
 	if (!err && o->json)
 		cp_listing_json(l, &shown, out);
 	else if (!err)
 		cp_listing_text(l, &shown, &look, out);
+	cp_coverage_deinit(&coverage);
 	cp_listing_destroy(l);
 	cp_code_files_free(&files);
 	return err;

@@ -225,3 +225,37 @@ two_loops() {
 	run "$CPROF" annotate --json perf.data work
 	assert_equal "$(jq -r '.pc' <<<"$output")" "$("$CPROF" report --json perf.data | jq -r 'if .overhead.perf_samples < .samples.total then "both" else "interrupt" end')"
 }
+
+@test "annotate: which lines were reached, how often, where the recording has coverage" {
+	cat >turns.c <<-'END'
+		#include <time.h>
+		volatile unsigned long spent, rounds = 3000;
+		__attribute__((noinline)) void turn(int n)
+		{
+			if (n < 0)
+				spent = 1;
+			for (unsigned long i = 0; i < rounds; i++)
+				spent += i;
+		}
+		int main(int argc, char **argv)
+		{
+			rounds *= argc > 1 ? 10000 : 1;
+			for (int n = 0; n < 7; n++)
+				turn(n);
+			return 0;
+		}
+	END
+	gcc -O0 -g -o turns turns.c
+	"$CPROF" run -q -s 499 --coverage --count -- ./turns >/dev/null
+	"$CPROF" annotate --json turn >turn.json
+	# Line 5 as often as turn() was called, line 6 never.
+	assert_equal "$(jq -c '[.lines[] | select(.line == 5) | .reached, .count]' turn.json)" '[true,7]'
+	assert_equal "$(jq -c '[.lines[] | select(.line == 6) | .reached, .count]' turn.json)" '[false,0]'
+	run "$CPROF" annotate --source --all turn
+	assert_output --regexp ' 7 +5 +if \(n < 0\)'
+	assert_output --regexp ' 0 +6 +spent = 1;'
+	"$CPROF" run -q -s 499 -o plain.data -- ./turns longer >/dev/null
+	assert_equal "$("$CPROF" annotate --json plain.data turn | jq -c '[.lines[].reached] | unique')" '[null]'
+	run "$CPROF" annotate --source plain.data turn
+	refute_output --partial reached
+}

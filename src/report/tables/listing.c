@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "report/coverage/reached.h"
 #include "report/look/source.h"
 #include "report/look/title.h"
 #include "report/profile/region.h"
@@ -18,6 +19,7 @@
 #define LANES_NARROW 4 /* below so many columns: */
 #define NARROW 100
 #define BAR 10
+#define REACHED 12u
 
 struct printer {
 	const struct cp_listing *l;
@@ -107,17 +109,34 @@ static void left_out(struct printer *p, size_t count, const char *one, const cha
 
 /* ---- source ---- */
 
+/* Where the recording has coverage, how often the line was reached. */
+static void reached_cell(struct printer *p, const char *file, uint32_t number)
+{
+	const struct cp_covered_line *line = cp_reached_line(p->o->coverage, file, number);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!p->o->coverage)
+		return;
+	if (line)
+		cp_reached_add(&text, p->o->coverage, line);
+	cp_buf_printf(p->out, "%*s", (int)(REACHED - (text.size < REACHED ? text.size : REACHED)),
+		      "");
+	cp_paint(p->out, p->look, line && !line->count ? CP_PAINT_HOT : CP_PAINT_DIM,
+		 text.bytes ? text.bytes : "");
+}
+
 static void source_row(struct printer *p, const char *file, uint32_t number,
 		       const struct cp_listing_line *line)
 {
 	share_cell(p, line ? line->self.weight : 0);
 	share_cell(p, line ? line->total.weight : 0);
 	bar_cell(p, line ? line->self.weight : 0);
+	reached_cell(p, file, number);
 	cp_buf_printf(p->out, "  %6" PRIu32 "  ", number);
 	cp_buf_clear(&p->line);
 	if (file)
 		cp_source_line_as_is(&p->source, file, number, &p->line);
-	rest_of_row(p, lead_columns(p) + 10,
+	rest_of_row(p, lead_columns(p) + 10 + (p->o->coverage ? REACHED : 0),
 		    line && (line->total.weight || line->code) ? CP_PAINT_PLAIN : CP_PAINT_DIM,
 		    p->line.bytes ? p->line.bytes : "");
 }
@@ -165,6 +184,8 @@ static void source_of(struct printer *p, uint32_t function)
 	cp_paint(p->out, p->look, CP_PAINT_DIM, "    self   total");
 	if (lead_columns(p) > 16)
 		cp_buf_printf(p->out, "%*s", BAR + 2, "");
+	if (p->o->coverage)
+		cp_buf_printf(p->out, "%*s", (int)REACHED, "reached");
 	cp_paint(p->out, p->look, CP_PAINT_DIM, "    line\n");
 	for (i = 0, p->most = 0; i < r.count; i++)
 		if (r.lines[i]->self.weight > p->most)
@@ -435,7 +456,24 @@ static void json_place(struct cp_json *j, const struct cp_listing *l,
 	cp_json_str(j, "function", line ? l->functions.items[line->function].name : NULL);
 }
 
-static void json_lines(struct cp_json *j, const struct cp_listing *l)
+/* true, false or, where it can't be told or is not known, null; and how often. */
+static void json_reached(struct cp_json *j, const struct cp_coverage *c,
+			 const struct cp_listing_line *line)
+{
+	const struct cp_covered_line *covered = cp_reached_line(c, line->file, line->line);
+	bool told = covered && covered->count != CP_COVERAGE_UNKNOWN;
+
+	if (told)
+		cp_json_bool(j, "reached", covered->count != 0);
+	else
+		cp_json_null(j, "reached");
+	if (told && c->counted)
+		cp_json_u64(j, "count", covered->count);
+	else
+		cp_json_null(j, "count");
+}
+
+static void json_lines(struct cp_json *j, const struct cp_listing *l, const struct cp_coverage *c)
 {
 	struct cp_source source CP_CLEANUP(cp_source_deinit) = { .record = l->profile->record };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -451,6 +489,7 @@ static void json_lines(struct cp_json *j, const struct cp_listing *l)
 		json_place(j, l, line);
 		cp_json_str(j, "source", known ? text.bytes ? text.bytes : "" : NULL);
 		json_cost(j, l->profile, &line->self, &line->total);
+		json_reached(j, c, line);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -493,7 +532,7 @@ void cp_listing_json(const struct cp_listing *l, const struct cp_listing_options
 	json_cost(&j, l->profile, &f->self, &f->total);
 	cp_json_str(&j, "pc", cp_listing_pc(l->profile->record));
 	if (o->source)
-		json_lines(&j, l);
+		json_lines(&j, l, o->coverage);
 	if (o->code) {
 		cp_json_str(&j, "no_instructions", o->no_code);
 		json_insns(&j, l);

@@ -5,12 +5,14 @@
 #ifndef CP_REPORT_TABLES_LISTING_H
 #define CP_REPORT_TABLES_LISTING_H
 
+#include "report/coverage/coverage.h"
 #include "report/look/table.h"
 #include "report/profile/listing.h"
 
 struct cp_listing_options {
 	bool source, code; /* what is shown */
 	uint32_t context; /* rows around one with time; UINT32_MAX: all */
+	const struct cp_coverage *coverage; /* of the recording; NULL: it has none */
 	const char *no_code; /* why there are no instructions; NULL: there are */
 };
 
