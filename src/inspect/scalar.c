@@ -91,6 +91,16 @@ static double half(uint16_t bits)
 	return bits >> 15 ? -value : value;
 }
 
+/* The upper half of a float. */
+static double upper(uint16_t bits)
+{
+	uint32_t whole = (uint32_t)bits << 16;
+	float value;
+
+	memcpy(&value, &whole, sizeof(value));
+	return (double)value;
+}
+
 static void set_float(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 		      const uint8_t *at)
 {
@@ -105,7 +115,8 @@ static void set_float(struct cp_build *b, cprof_value *v, const struct cp_type *
 	switch (t->size) {
 	case 2:
 		v->size = 4;
-		v->u.f = half((uint16_t)cp_build_number(at, 2));
+		v->u.f = t->flags & CP_TYPE_BFLOAT ? upper((uint16_t)cp_build_number(at, 2))
+						   : half((uint16_t)cp_build_number(at, 2));
 		break;
 	case 4:
 		memcpy(&single, at, sizeof(single));

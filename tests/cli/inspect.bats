@@ -156,6 +156,22 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 }
 
 # gdb 13 dies of them.
+@test "floats of two bytes are what their name says, not one like the other" {
+	needs gcc
+	cat >halves.c <<-'END'
+		#include <string.h>
+		_Float16 half = 1.5f16, sixteen;
+		int main(void) { return half == sixteen; }
+	END
+	gcc -g -O0 halves.c -o halves || skip "this gcc has no _Float16"
+	run "$CPROF" inspect halves half
+	assert_output 'half = 1.5'
+	# Compilers that have it call the upper half of a float __bf16: 0x3e00 is 0.125 then.
+	LC_ALL=C sed 's/_Float16/__bf16\x00\x00/' halves >brains
+	run "$CPROF" inspect brains half
+	assert_output 'half = 0.125'
+}
+
 @test "types in units of their own, in .dwo files" {
 	needs gcc
 	local how

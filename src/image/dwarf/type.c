@@ -229,6 +229,8 @@ static void read_base(struct cp_unit *unit, struct cp_type *t, const struct cp_a
 	}
 	if (is_quadruple(unit, t->name, t->size))
 		t->flags |= CP_TYPE_BINARY128;
+	if (t->name && t->size == 2 && strstr(t->name, "bf16")) /* __bf16, std::bfloat16_t's */
+		t->flags |= CP_TYPE_BFLOAT;
 	if (t->name && (strstr(t->name, "_BitInt") || strstr(t->name, "_ExtInt")))
 		t->flags |= CP_TYPE_BITINT;
 	spell_plain(unit, t, t->name);
