@@ -47,7 +47,7 @@ struct cp_calls_options {
 	const char *when; /* NULL: always */
 	uint64_t max_rate;
 	struct cp_kept_options {
-		const char *under, *not_under, *start_at, *stop_at; /* SPECs, or NULL */
+		const char *under, *not_under, *paths_to, *start_at, *stop_at; /* SPECs, or NULL */
 		uint64_t levels, least_ns; /* 0: any */
 	} kept;
 };

@@ -155,6 +155,7 @@ static const struct {
 } kept_specs[CP_COLLECT_KEPT] = {
 	{ "under", offsetof(struct cp_kept_options, under) },
 	{ "not-under", offsetof(struct cp_kept_options, not_under) },
+	{ "paths-to", offsetof(struct cp_kept_options, paths_to) },
 	{ "start-at", offsetof(struct cp_kept_options, start_at) },
 	{ "stop-at", offsetof(struct cp_kept_options, stop_at) },
 };
@@ -346,9 +347,9 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		return cp_usage(args,
 				"--summary keeps nothing of a single call, as --%s would have to",
 				kept(c));
-	if (c->summary && c->kept.least_ns)
-		return cp_usage(args, "--summary keeps no single calls that --min-duration could "
-				      "choose");
+	if (c->summary && (c->kept.least_ns || c->kept.paths_to))
+		return cp_usage(args, "--summary keeps no single calls that --%s could choose",
+				c->kept.least_ns ? "min-duration" : "paths-to");
 	err = cp_spec_parse(list, &spec);
 	cp_spec_destroy(spec);
 	if (!err)

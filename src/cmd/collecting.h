@@ -16,7 +16,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 /* All --trace together, as one list, to be freed; NULL: none, or no memory. */
 char *cp_collecting_specs(const struct cp_texts *specs);
 /* The SPECs by which calls are kept, below CP_COLLECT_KEPT; NULL: it is not given. */
-#define CP_COLLECT_KEPT 4
+#define CP_COLLECT_KEPT 5
 const char *cp_collecting_kept(const struct cp_kept_options *kept, size_t n);
 /* A session with these settings; NULL after a complaint. */
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);

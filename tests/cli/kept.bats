@@ -72,7 +72,7 @@ for line in sys.stdin:
 print("\n---\n".join(sorted("\n".join(t) for t in threads.values())))'
 }
 
-@test "under, not-under, levels: what a replay of all calls chooses" {
+@test "under, not-under, paths-to, levels: what a replay of all calls chooses" {
 	tree
 	for how in '' --traps --args; do
 		"$CPROF" run -q ${how:+"$how"} -t program -o all.data -- ./tree
@@ -93,6 +93,11 @@ print("\n---\n".join(sorted("\n".join(t) for t in threads.values())))'
 			--under=top --not-under=deep,tailer
 			--levels=3
 			--under=tailer
+			--paths-to=leaf
+			--paths-to=last
+			--paths-to=other --levels=2
+			--paths-to=mid --not-under=deep
+			--under=top --paths-to=deep,last
 			--under=deep,top --not-under=leaf --levels=4
 		END
 	done
@@ -118,6 +123,49 @@ print("\n---\n".join(sorted("\n".join(t) for t in threads.values())))'
 	"$CPROF" run -q --allocs -t program --min-duration=20ms -o some.data -- ./tree slowly
 	"$CPROF" replay --json some.data | jq -s '[.[].ts_ns] | . == sort' >sorted
 	assert_equal "$(cat sorted)" true
+}
+
+@test "paths-to: enters that wait for longer than others wait for them" {
+	cat >late.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+#define N __attribute__((noinline, noclone))
+volatile int sink, over;
+N void wanted(int i) { sink += i; }
+N void other(int i) { sink += i; }
+N int tail(int i) { wanted(i); return sink; }
+N int tailer(int i) { sink++; return tail(i); }
+N void outer(int i) { usleep(2500000); other(i); tailer(i); other(i); }
+N void nothing(int i) { usleep(1500000); other(i); sink++; }
+N void *thread(void *arg) { while (!over) { wanted(1); usleep(20000); } return arg; }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	(void)argv;
+	if (argc > 1)
+		pthread_create(&t, 0, thread, 0);
+	nothing(1);
+	outer(2);
+	over = 1;
+	if (argc > 1)
+		pthread_join(t, 0);
+	return 0;
+}
+END
+	"$CC" -g -O2 -pthread -o late late.c
+	"$CPROF" run -q -t program -o all.data -- ./late
+	"$CPROF" run -q -t program --paths-to=wanted -o some.data -- ./late
+	diff <(calls all.data --paths-to=wanted) <(calls some.data)
+	"$CPROF" replay --fields=none some.data | sed 's/ = .*//; s/^.*main(.*/main/' >lines
+	"$CPROF" replay --fields=none --paths-to=wanted all.data | sed 's/ = .*//; s/^.*main(.*/main/' >chosen
+	diff <(tr -dc 'a-z(){}\n' <chosen) <(tr -dc 'a-z(){}\n' <lines)
+	# The other thread's calls did not wait: they are there, each with its end.
+	"$CPROF" run -q -t program --paths-to=wanted -o some.data -- ./late too
+	calls some.data >some
+	assert_equal "$(grep -c '^enter outer$' some) $(grep -c '^enter main$' some) $(grep -c nothing some)" '1 1 0'
+	assert_equal "$(grep -c '^enter wanted$' some)" "$(grep -c '^leave wanted$' some)"
+	assert [ "$(grep -c '^enter wanted$' some)" -gt 20 ]
 }
 
 @test "start-at, stop-at: between two calls, of whichever thread" {

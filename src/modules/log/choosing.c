@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/types.h"
@@ -22,20 +23,28 @@ struct cp_fate {
 	bool under, not_under; /* it, or a call around it */
 	bool kept; /* but for its duration */
 	bool lasted; /* long enough, by what it calls or by the time */
+	bool target; /* of paths: it leads to itself, if it lasts */
+	bool leads; /* to such a one, or that does not matter */
 	uint32_t level; /* it and the calls around that under and not-under leave */
 	uint32_t depth; /* calls around that are kept */
 	uint64_t held; /* the number of its enter; 0: it is written, or not to be */
+	uint64_t held_end; /* that of its end, of one that is over */
+	/* The call that it is the tail call of, of which it is not known yet what it leads to;
+	 * owned; or NULL */
+	struct cp_fate *maker;
 };
 
 /* The function that a thread is about to enter, for its last call ended by that. */
 struct tail {
 	uint32_t depth, target;
 	bool under, not_under;
+	struct cp_fate *maker; /* of that call, if it is not decided; owned */
 };
 
 /* ---- options ---- */
 
-static const char *const names[CP_CHOICES] = { "under", "not-under", "start-at", "stop-at" };
+static const char *const names[CP_CHOICES] = { "under", "not-under", "paths-to", "start-at",
+					       "stop-at" };
 
 static bool take(struct cp_recorder_choosing *c, const char *key, const char *value,
 		 bool *known_ret, char **error_ret)
@@ -67,6 +76,72 @@ bool cp_recorder_choice_take(struct cp_recorder_choosing *c, const char *key, co
 
 	c->chooses |= *known_ret;
 	return good;
+}
+
+/* ---- what is wanted ---- */
+
+static bool is_wanted(const struct cp_fate *fate)
+{
+	return fate->kept && fate->lasted && fate->leads;
+}
+
+static void leave_out(struct cp_recorder_choosing *c, const struct cp_fate *fate)
+{
+	c->left_out += fate->kept;
+	c->unwritten += fate->kept;
+}
+
+/* What is known of calls that are over by now, and of those whose tail calls they are: the
+ * first of them comes first. */
+static void settle_makers(struct cp_recorder_choosing *c, struct cp_fate *last, bool leads)
+{
+	struct cp_fate *first = NULL, *fate;
+
+	while (last) {
+		fate = last;
+		last = fate->maker;
+		fate->maker = first;
+		first = fate;
+	}
+	while (first) {
+		fate = first;
+		first = fate->maker;
+		fate->leads |= leads;
+		if (!is_wanted(fate)) {
+			leave_out(c, fate);
+			c->unwritten += fate->held_end != 0;
+		}
+		cp_held_decide(c->held, c->writer, fate->held, is_wanted(fate));
+		cp_held_decide(c->held, c->writer, fate->held_end, is_wanted(fate));
+		free(fate);
+	}
+}
+
+/* An open call leads to a wanted one, with all around it and those whose tail calls they are. */
+static void lead(struct cp_recorder_choosing *c, const struct cp_span *span)
+{
+	struct cp_fate *fate;
+
+	c->leading.count = 0;
+	for (; span; span = span->outer) {
+		fate = span->data;
+		if (!fate || fate->leads)
+			break;
+		if (!cp_vec_push(&c->leading, span)) {
+			c->no_memory = true;
+			break;
+		}
+	}
+	while (c->leading.count) {
+		fate = c->leading.items[--c->leading.count]->data;
+		fate->leads = true;
+		fate->lasted |= cp_held_is_late(c->held, fate->held);
+		settle_makers(c, cp_steal(fate->maker), true);
+		if (is_wanted(fate))
+			cp_held_decide(c->held, c->writer, fate->held, true);
+		else
+			cp_held_hurry(c->held, fate->held);
+	}
 }
 
 /* ---- a call begins ---- */
@@ -116,12 +191,15 @@ static void inherit(struct cp_recorder_choosing *c, const struct cp_span *span,
 	if (tail && tail->target == span->location && tail->depth == span->depth && span->entered) {
 		fate->under = tail->under;
 		fate->not_under = tail->not_under;
+		fate->maker = cp_steal(tail->maker);
 	} else if (around) {
 		fate->under = around->under;
 		fate->not_under = around->not_under;
 	}
-	if (tail)
+	if (tail) {
 		tail->target = CP_RECORD_NONE;
+		settle_makers(c, cp_steal(tail->maker), false);
+	}
 }
 
 static struct cp_error *on_begin(void *ctx, struct cp_span *span, const struct cp_record_call *call)
@@ -149,6 +227,11 @@ static struct cp_error *on_begin(void *ctx, struct cp_span *span, const struct c
 	fate->kept = left && c->on && (!c->levels || fate->level <= c->levels) &&
 		     call->kind != CP_RECORD_LEAVE && call->kind != CP_RECORD_TAIL_CALL &&
 		     call->kind != CP_RECORD_UNWIND;
+	fate->lasted = !c->least_ns;
+	fate->leads = !c->specs[CP_PATHS_TO];
+	fate->target = said >> CP_PATHS_TO & 1 && left && c->on;
+	if (fate->target && fate->lasted)
+		lead(c, span);
 	c->left_out += !fate->kept;
 	c->fate = fate;
 	c->keeps = fate->kept;
@@ -169,7 +252,10 @@ static void let_go_around(struct cp_recorder_choosing *c, const struct cp_span *
 		if (!fate || fate->lasted)
 			return;
 		fate->lasted = true;
-		cp_held_decide(c->held, c->writer, fate->held, true);
+		if (fate->target)
+			lead(c, outer);
+		if (is_wanted(fate))
+			cp_held_decide(c->held, c->writer, fate->held, true);
 	}
 }
 
@@ -179,34 +265,54 @@ static void keep_tail(struct cp_recorder_choosing *c, const struct cp_span *span
 	struct tail *tail = tail_of(c, span->thread);
 
 	c->no_memory |= !tail;
-	if (tail)
-		*tail = (struct tail){ span->depth,
-				       span->end == CP_SPAN_TAIL_CALLED ? span->target
-									: CP_RECORD_NONE,
-				       fate->under, fate->not_under };
+	if (!tail)
+		return;
+	settle_makers(c, tail->maker, false);
+	*tail = (struct tail){
+		span->depth, span->end == CP_SPAN_TAIL_CALLED ? span->target : CP_RECORD_NONE,
+		fate->under, fate->not_under,
+		NULL,
+	};
+}
+
+/* What it ends by calling may lead to a wanted call. False: that can't be. */
+static bool wait_for_tail(struct cp_recorder_choosing *c, const struct cp_span *span,
+			  struct cp_fate *fate, const struct cp_record_call *call)
+{
+	struct tail *tail = tail_of(c, span->thread);
+
+	if (fate->leads || !call || !tail || tail->target == CP_RECORD_NONE)
+		return false;
+	tail->maker = fate;
+	c->keeps = fate->kept && fate->lasted;
+	c->ended = c->keeps ? fate : NULL;
+	return true;
 }
 
 static struct cp_error *on_end(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct cp_recorder_choosing *c = ctx;
 	struct cp_fate *fate = span->data;
-	bool lasted;
 
 	if (!fate)
 		return NULL;
 	keep_tail(c, span, fate);
-	lasted = fate->lasted || !fate->held || span->net_ns >= c->least_ns ||
-		 !cp_held_is_open(c->held, fate->held);
-	if (fate->kept && lasted)
+	fate->lasted |= span->net_ns >= c->least_ns ||
+			(fate->kept && !cp_held_is_open(c->held, fate->held)) ||
+			cp_held_is_late(c->held, fate->held);
+	if (fate->target && fate->lasted)
+		lead(c, span);
+	if (fate->kept && fate->lasted)
 		let_go_around(c, span);
-	if (fate->kept && !lasted) {
-		c->left_out++;
-		c->unwritten++;
-	}
-	cp_held_decide(c->held, c->writer, fate->held, lasted);
-	c->keeps = fate->kept && lasted && call;
 	c->depth = fate->depth;
 	span->data = NULL;
+	if (wait_for_tail(c, span, fate, call))
+		return NULL;
+	settle_makers(c, cp_steal(fate->maker), fate->leads);
+	if (fate->kept && !is_wanted(fate))
+		leave_out(c, fate);
+	cp_held_decide(c->held, c->writer, fate->held, is_wanted(fate));
+	c->keeps = is_wanted(fate) && call;
 	free(fate);
 	return NULL;
 }
@@ -224,7 +330,7 @@ static void look_at(struct cp_recorder_choosing *c, const struct cp_record_call 
 	c->begun = true;
 	c->spans.to = &to;
 	c->spans.ctx = c;
-	c->fate = NULL;
+	c->fate = c->ended = NULL;
 	err = cp_spans_event(&c->spans, call);
 	c->no_memory |= err != NULL;
 	cp_error_free(err);
@@ -258,8 +364,12 @@ bool cp_recorder_choice_keeps(struct cp_recorder_choosing *c, struct cp_record_w
 void cp_recorder_choice_write(struct cp_recorder_choosing *c, struct cp_record_writer *w,
 			      const struct cp_record_call *call)
 {
-	if (c->least_ns && c->fate && !c->no_memory)
-		c->fate->held = cp_held_hold(c->held, w, call);
+	struct cp_fate *fate = c->fate, *ended = c->ended;
+
+	if (fate && !(fate->lasted && fate->leads) && !c->no_memory)
+		fate->held = cp_held_hold(c->held, w, call, !fate->leads);
+	else if (ended && !c->no_memory)
+		ended->held_end = cp_held_hold(c->held, w, call, true);
 	else
 		cp_held_add(c->held, w, call);
 }
@@ -286,13 +396,26 @@ void cp_recorder_choice_forget(struct cp_recorder_choosing *c, uint32_t thread)
 		cp_spans_forget(&c->spans, thread);
 }
 
+static void free_makers(struct cp_fate *fate)
+{
+	struct cp_fate *maker;
+
+	for (; fate; fate = maker) {
+		maker = fate->maker;
+		free(fate);
+	}
+}
+
 static void forget_numbers(struct cp_recorder_choosing *c)
 {
 	uint64_t thread, tail;
 	size_t cursor = 0;
 
-	while (cp_map_next(&c->tails, &cursor, &thread, &tail))
+	while (cp_map_next(&c->tails, &cursor, &thread, &tail)) {
+		free_makers(((struct tail *)(uintptr_t)tail)->maker);
 		free((struct tail *)(uintptr_t)tail);
+	}
+	cp_vec_free(&c->leading);
 	cp_map_free(&c->tails);
 	cp_map_free(&c->said);
 	cp_spans_deinit(&c->spans);
@@ -305,8 +428,18 @@ static struct cp_error *drop(void *ctx, struct cp_span *span, const struct cp_re
 {
 	(void)ctx;
 	(void)call;
-	free(span->data);
+	free_makers(span->data);
 	return NULL;
+}
+
+/* What is over led to nothing. */
+static void settle_tails(struct cp_recorder_choosing *c)
+{
+	uint64_t thread, tail;
+	size_t cursor = 0;
+
+	while (cp_map_next(&c->tails, &cursor, &thread, &tail))
+		settle_makers(c, cp_steal(((struct tail *)(uintptr_t)tail)->maker), false);
 }
 
 void cp_recorder_choice_end(struct cp_recorder_choosing *c, struct cp_record_writer *w,
@@ -314,6 +447,7 @@ void cp_recorder_choice_end(struct cp_recorder_choosing *c, struct cp_record_wri
 {
 	c->writer = w;
 	cp_error_free(c->begun ? cp_spans_rest(&c->spans, now_ns) : NULL);
+	settle_tails(c);
 	cp_held_let_go(c->held, w, UINT64_MAX);
 	forget_numbers(c);
 }

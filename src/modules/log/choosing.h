@@ -4,6 +4,8 @@
  * recording.
  *
  *   log:under=SPEC, not-under=SPEC    by the calls around them
+ *   log:paths-to=SPEC                 by what they lead to: an enter is held until its call
+ *                                     has, or is over
  *   log:levels=N                      by how many of these are kept
  *   log:start-at=SPEC, stop-at=SPEC   between two calls, of any thread
  *   log:min-duration=TIME             by how long they were: an enter is held until its call
@@ -14,11 +16,19 @@
 
 #include <cprof/cprof.h>
 
+#include "base/vec.h"
 #include "record/held.h"
 #include "record/spans.h"
 
 /* The SPECs: an index of struct cp_recorder_choosing's. */
-enum cp_recorder_choice { CP_UNDER, CP_NOT_UNDER, CP_START_AT, CP_STOP_AT, CP_CHOICES };
+enum cp_recorder_choice {
+	CP_UNDER,
+	CP_NOT_UNDER,
+	CP_PATHS_TO,
+	CP_START_AT,
+	CP_STOP_AT,
+	CP_CHOICES
+};
 
 /* Begins as zeros. */
 struct cp_recorder_choosing {
@@ -33,13 +43,15 @@ struct cp_recorder_choosing {
 	struct cp_map tails; /* thread -> struct tail *; choosing.c */
 	struct cp_held_queue *held; /* borrowed; the recorder's, which all events go through */
 	uint64_t left_out; /* calls; */
-	uint64_t unwritten; /* of these, enters that were given to cp_recorder_choice_write() */
+	uint64_t unwritten; /* events of these that were given to cp_recorder_choice_write() */
 	uint64_t last_ns, beat_ns; /* the last event; that at the last beat */
 	const cprof_function *function; /* of the event that is looked at */
 	struct cp_record_writer *writer; /* borrowed, for that event */
 	bool keeps; /* what was decided of it */
 	uint32_t depth; /* likewise */
 	struct cp_fate *fate; /* of the call that it enters; borrowed until it is held */
+	struct cp_fate *ended; /* of the call that it ends, which is not decided; likewise */
+	CP_VEC(const struct cp_span *) leading; /* those that a call leads back to */
 	bool no_memory; /* all is kept from there on */
 };
 

@@ -443,9 +443,9 @@ static void decide(cprof_profiler *log)
 		part->holds |= CP_RECORD_HAS_ARGUMENTS;
 	if (c->summary && part->holds & CP_RECORD_HAS_ARGUMENTS)
 		cprof_profiler_fail(log->handle, "log: summary keeps no values of calls");
-	if (c->summary && c->choosing.least_ns)
+	if (c->summary && (c->choosing.least_ns || c->choosing.specs[CP_PATHS_TO]))
 		cprof_profiler_fail(log->handle, "log: summary keeps no calls that min-duration "
-						 "could choose");
+						 "or paths-to could choose");
 	if (c->summary)
 		part->holds = CP_RECORD_HAS_CALL_SUMS;
 }
@@ -765,8 +765,8 @@ const struct cp_recorder_family cp_recorder_calls = {
 	.help = "  calls              calls of the program's functions\n"
 		"  callspec=SPEC      calls of these; as --trace takes it, and none, wrapper\n"
 		"  calldepth=N        no calls inside so many traced ones; 0: all\n"
-		"  under=SPEC, not-under=SPEC, levels=N, min-duration=TIME, start-at=SPEC, "
-		"stop-at=SPEC\n"
+		"  under=SPEC, not-under=SPEC, paths-to=SPEC, levels=N, min-duration=TIME,\n"
+		"  start-at=SPEC, stop-at=SPEC\n"
 		"                     which calls are kept, as options of run\n"
 		"  args, result, locals, changes, stack, cpu-time, depth=N, string=N, when=EXPR, "
 		"max-rate=N, summary\n"
