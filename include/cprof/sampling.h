@@ -82,6 +82,7 @@ typedef struct cprof_overhead {
 	/* Where samples are of an event (cprof_session_set_event()): how often that was, and how
 	 * much of it no sample stands for. */
 	uint64_t event_count, event_unsampled;
+	uint64_t paused_ns; /* of unsampled_ns: used while samples were paused */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

@@ -28,6 +28,7 @@ struct cp_link_stats {
 	_Atomic uint64_t finished; /* transfers that a stop cut short, and that were finished */
 	_Atomic uint64_t cut_short; /* those that were not */
 	_Atomic uint64_t unsampled_ns, cpu_ns;
+	_Atomic uint64_t paused_ns; /* of unsampled_ns: used while samples were paused */
 	_Atomic uint64_t tracer_cpu_ns;
 	_Atomic uint64_t threads, processes; /* ever traced */
 	_Atomic uint64_t signals; /* passed on */

@@ -179,6 +179,7 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.cpu_ns += t->cpu_ns;
 		sum.unsampled_ns += t->unsampled_ns;
 		sum.event_count += t->event_count;
+		sum.paused_ns += t->paused_ns;
 		sum.event_unsampled += t->event_unsampled;
 		sum.stops += t->stops;
 		sum.stopped_ns += t->stopped_ns;

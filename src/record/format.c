@@ -436,7 +436,8 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(code_bytes) \
 	X(codes_left_out) \
 	X(event_count) \
-	X(event_unsampled)
+	X(event_unsampled) \
+	X(paused_ns)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

@@ -328,7 +328,7 @@ static void draw_help(struct cp_frame *f)
 		" a                all threads",
 		" /, F4            only rows with a text in them",
 		" s <  >, F6       another order; P self, T total, N name",
-		" p, Space         stand still, go on (the program does not)",
+		" p, Space         hold this picture, go on; the program runs on",
 		" o                what the program writes",
 		" Ctrl-L           draw anew",
 		" q, F10, Ctrl-C   quit",

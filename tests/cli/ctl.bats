@@ -405,8 +405,12 @@ samples_total() { [ "$(key '["samples"]["total"]')" -ge "$1" ]; }
 		paused = int(sys.argv[1]) / int(sys.argv[2])
 		print(s["total_ns"], s["unsampled_ns"], s["cpu_ns"], paused)
 		assert s["unsampled_ns"] / 1e9 > paused - 0.1
+		assert paused - 0.1 < s["paused_ns"] / 1e9 <= s["unsampled_ns"] / 1e9
 		assert abs(s["total_ns"] + s["unsampled_ns"] - s["cpu_ns"]) < 1e6
 	END
+	"$CPROF" report attach.data | grep -q "of the program's CPU time is not above: samples were paused"
+	# Another rate is no reason to stop anybody.
+	jq -e '.capture != "perf" or .overhead.perf_samples * 10 >= .samples.total * 9' report.json || { jq -c '.overhead, .samples.total' report.json >&2; false; }
 	finish
 }
 

@@ -141,3 +141,21 @@ leaf_is_told() {
 	"$CPROF" run -q --profile=calls:spec=outer,result,output=calls.txt -- "$TRACEES/inherit" >said
 	assert_regex "$(cat calls.txt)" "} outer \\(called before the fork\\) = -20 "
 }
+
+@test "a process has the time that it used, not what another program left" {
+	for how in auto ptrace; do
+		# shellcheck disable=SC2016 # the shell that is profiled expands it
+		"$CPROF" run -q --capture=$how -s 999 -o rec -- sh -c \
+			'"$0" --rounds=20 --threads=4; seq 1 100000; "$0" --rounds=20; seq 1 100000' \
+			"$TRACEES/faults" >/dev/null
+		# What the kernel says and what samples say of each program: two periods more at most.
+		"$CPROF" report --json rec | jq -e '
+			([.processes[] | {key: "\(.pid)", value: .name}] | from_entries) as $name |
+			(.processes | group_by(.name) | map({key: .[0].name, value: (map(.total_ns) | add)}) |
+				from_entries) as $sampled |
+			[.lives.threads | group_by($name["\(.pid)"] // "sh")[] |
+				[$sampled[$name["\(.[0].pid)"] // "sh"] // 0, (map(.cpu_ns) | add)]] |
+			(length >= 2) and all(.[0] <= .[1] + 2.1e6)' ||
+			{ "$CPROF" report --processes rec >&2; false; }
+	done
+}

@@ -314,16 +314,17 @@ void engine_send_sampling(cprof_session *s)
 		.wall = s->mode == CPROF_SAMPLE_MODE_REAL,
 		.flags = s->vector_state ? CP_CAPTURE_XSTATE : 0,
 	};
+	const uint32_t before = s->capturing.hz;
 	struct cp_answer answer;
 
 	s->capturing.wall = rq.hz ? rq.wall : s->capturing.wall;
-	if (s->capturing.hz && rq.hz && !s->capturing.event &&
-	    (rq.hz != s->capturing.hz || rq.wall)) {
-		s->capturing.hz = 0; /* the tracer sees that, too */
-		if (s->capturing.asked == CPROF_CAPTURE_PERF)
-			engine_warn(s, "the rate or the clock of samples was changed: threads are "
-				       "stopped for them since then");
-	}
+	/* The tracer goes by the same rule; above perf_event_max_sample_rate it finds that it
+	 * can't. */
+	if (s->capturing.hz && rq.hz && !s->capturing.event)
+		s->capturing.hz = rq.wall ? 0 : rq.hz;
+	if (rq.wall && before && !s->capturing.hz && s->capturing.asked == CPROF_CAPTURE_PERF)
+		engine_warn(s, "the clock of samples was changed: threads are stopped for them "
+			       "since then");
 	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 }
 
@@ -424,6 +425,7 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.perf_throttled = t->perf_throttled,
 		.perf_left = t->perf_left,
 		.event_count = t->event_count,
+		.paused_ns = t->paused_ns,
 		.event_unsampled = t->event_unsampled,
 	};
 }

@@ -141,11 +141,14 @@ cprof_status cprof_session_launch(cprof_session *s, const char *path, char *cons
 	return engine_fail(s, engine_launch(s, path, argv, envp));
 }
 
+#define FEW_EMPTY 3 /* arguments at the end that may be meant */
+
 static char **read_cmdline(int32_t pid)
 {
 	struct cp_buf text = { 0 };
 	CP_VEC(char *) words = { 0 };
 	char path[64], *at;
+	size_t last;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
 	cp_error_free(cp_file_read(AT_FDCWD, path, 1u << 20, &text));
@@ -154,6 +157,13 @@ static char **read_cmdline(int32_t pid)
 	for (at = text.bytes; at && at + 1 < text.bytes + text.size; at += strlen(at) + 1)
 		if (!cp_vec_push(&words, strdup(at)))
 			break;
+	/* A title that a server wrote there leaves the rest empty. */
+	last = words.count;
+	while (last && !*words.items[last - 1])
+		last--;
+	if (words.count - last > FEW_EMPTY)
+		while (words.count > last)
+			free(words.items[--words.count]);
 	if (!cp_vec_push(&words, NULL))
 		cp_vec_free(&words);
 	cp_buf_free(&text);

@@ -168,6 +168,7 @@ struct cp_record_totals cp_recorder_totals(const cprof_profiler *log)
 	t.perf_throttled = o.perf_throttled;
 	t.perf_left = o.perf_left;
 	t.event_count = o.event_count;
+	t.paused_ns = o.paused_ns;
 	t.event_unsampled = o.event_unsampled;
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].family->totals)
@@ -183,6 +184,7 @@ static const size_t sums[] = {
 	SUM_(cpu_ns),
 	SUM_(unsampled_ns),
 	SUM_(event_count),
+	SUM_(paused_ns),
 	SUM_(event_unsampled),
 	SUM_(stops),
 	SUM_(stopped_ns),

@@ -332,6 +332,12 @@ static void settle_moments(struct cp_called *f)
 	f->deviation.at_most = f->sum.bound.total != 0;
 }
 
+/* Time in itself is a part of that with what it calls: a bound of it above the other's is none. */
+static struct cp_net_time part_of(struct cp_net_time self, struct cp_net_time total)
+{
+	return self.at_most && self.ns > total.ns ? (struct cp_net_time){ total.ns, true } : self;
+}
+
 static void settle_all(struct cp_calls *c)
 {
 	struct cp_calling_thread *t;
@@ -340,14 +346,14 @@ static void settle_all(struct cp_calls *c)
 
 	cp_vec_for_each(&c->functions, f) {
 		f->total = cp_net_settle(&f->sum.whole);
-		f->self = cp_net_settle(&f->sum.self);
+		f->self = part_of(cp_net_settle(&f->sum.self), f->total);
 		settle_moments(f);
 		c->calls += f->sum.calls;
 		c->upper_bound |= f->sum.bounds;
 	}
 	cp_vec_for_each(&c->edges, e) {
 		e->time = cp_net_settle(&e->sum.whole);
-		e->self = cp_net_settle(&e->sum.self);
+		e->self = part_of(cp_net_settle(&e->sum.self), e->time);
 	}
 	cp_vec_for_each(&c->threads, t)
 		t->time = cp_net_settle(&t->sum);

@@ -328,7 +328,7 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 	cp_add_name(&name, raw.bytes ? raw.bytes : "");
 	if (n->inlined)
 		cp_buf_str(&name, " (inlined)");
-	if (n->guessed)
+	if (n->guessed > n->total.weight / 2)
 		cp_buf_str(&name, " (guessed)");
 	if (n->deepest)
 		cp_buf_printf(&name, " (recursive, up to %" PRIu32 " deep)", n->deepest);

@@ -122,6 +122,7 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 	cp_json_u64(j, "lost", t->samples_lost);
 	add_cost(p, j, "waiting", "waiting", &p->waiting);
 	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
+	cp_json_u64(j, "paused_ns", t->paused_ns);
 	cp_json_u64(j, "cpu_ns", t->cpu_ns);
 	add_cost(p, j, "truncated", "truncated", &p->truncated);
 	add_cost(p, j, "guessed", "guessed", &p->guessed);

@@ -85,9 +85,43 @@ static void missing_perf(const struct cp_record *r, const struct cp_look *look, 
 		cp_buf_str(text, t->perf_lost
 					 ? "they had no room there; a larger N of --event=NAME:N "
 					   "makes fewer samples"
-					 : "each thread's last ones, fewer than make a sample");
+				 : cp_record_info(r)->event_period > 1
+					 ? "each thread's last ones, fewer than make a sample"
+					 : "where the program has no stack: while it is executed, "
+					   "and ends");
 		doubt(out, look, text);
 	}
+}
+
+/* CPU time that no sample stands for, and why. */
+static void missing_time(const struct cp_record *r, const struct cp_look *look, struct cp_buf *text,
+			 struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(r);
+	uint64_t paused = t->paused_ns < t->unsampled_ns ? t->paused_ns : t->unsampled_ns;
+	uint64_t rest = t->unsampled_ns - paused;
+
+	if (cp_share(paused, t->cpu_ns) > 0.01) {
+		cp_add_time(text, paused);
+		cp_buf_str(text, " (");
+		cp_add_percent(text, paused, t->cpu_ns);
+		cp_buf_str(text, ") of the program's CPU time is not above: samples were paused");
+		doubt(out, look, text);
+	}
+	if (cp_share(rest, t->cpu_ns) <= 0.01)
+		return;
+	cp_add_time(text, rest);
+	cp_buf_str(text, " (");
+	cp_add_percent(text, rest, t->cpu_ns);
+	cp_buf_str(text, ") of the program's CPU time is missing above: it was used ");
+	cp_buf_str(text, !strcmp(cp_record_info(r)->capture, CP_RECORD_CAPTURE_USER)
+				 ? "in the kernel, which may not be looked at here, or "
+				 : "");
+	cp_buf_str(text,
+		   t->ended ? "by threads that ended before their next sample"
+			    : "after the last sample of a thread: before that ended, or before "
+			      "cprof left");
+	doubt(out, look, text);
 }
 
 static void missing_samples(const struct cp_profile *p, const struct cp_look *look,
@@ -102,19 +136,8 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 	}
 	missing_perf(p->record, look, text, out);
 	if (!p->choice && cp_record_info(p->record)->clock == CP_RECORD_CLOCK_CPU &&
-	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
-		cp_add_time(text, t->unsampled_ns);
-		cp_buf_str(text, " (");
-		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);
-		cp_buf_str(text, ") of the program's CPU time is missing above: it was used ");
-		cp_buf_str(text, !strcmp(cp_record_info(p->record)->capture, CP_RECORD_CAPTURE_USER)
-					 ? "in the kernel, which may not be looked at here, or "
-					 : "");
-		cp_buf_str(text, t->ended ? "by threads that ended before their next sample"
-					  : "after the last sample of a thread: before that "
-					    "ended, or before cprof left");
-		doubt(out, look, text);
-	}
+	    cp_record_sample_count(p->record))
+		missing_time(p->record, look, text, out);
 	if (cp_share(p->truncated.weight, p->total.weight) > 0.01) {
 		cp_add_percent(text, p->truncated.weight, p->total.weight);
 		cp_buf_printf(text, " %s is in stacks that don't reach the root", p->unit->whole);

@@ -74,6 +74,17 @@ static int open_thread(const struct tracer *tr, struct perf *perf, pid_t tid)
 	return 0;
 }
 
+static void close_events(struct tracer *tr, struct perf *perf)
+{
+	size_t i;
+
+	for (i = 0; i < perf->events.count; i++)
+		close(perf->events.items[i]);
+	tr->fds_left += (int)perf->events.count;
+	perf->events.count = 0;
+}
+
+/* Of which nothing is counted as open. */
 static void free_perf(struct perf *perf)
 {
 	size_t i;
@@ -243,6 +254,23 @@ void perf_open(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 		 perf->rings.list.count, (unsigned)(perf->rings.size >> 10), perf->stack);
 }
 
+/* Events are opened anew: those that threads were born with keep their period. */
+static bool change_rate(struct tracer *tr, uint32_t hz)
+{
+	struct perf *perf = tr->perf;
+
+	each_event(perf, PERF_EVENT_IOC_DISABLE);
+	perf_take(tr);
+	close_events(tr, perf);
+	perf->on = false;
+	perf->hz = hz;
+	perf->period_ns = CP_NS_PER_S / hz;
+	if (open_all(tr, perf))
+		return false;
+	tr->fds_left -= (int)perf->events.count;
+	return true;
+}
+
 void perf_set(struct tracer *tr, const struct cp_request *rq)
 {
 	struct perf *perf = tr->perf;
@@ -251,7 +279,8 @@ void perf_set(struct tracer *tr, const struct cp_request *rq)
 	if (!perf)
 		return;
 	if (rq->hz && !perf->event &&
-	    (rq->hz != perf->hz || rq->wall || rq->flags & CP_CAPTURE_XSTATE)) {
+	    (rq->wall || rq->flags & CP_CAPTURE_XSTATE ||
+	     (rq->hz != perf->hz && !change_rate(tr, rq->hz)))) {
 		perf_close(tr);
 		return;
 	}
@@ -293,6 +322,6 @@ void perf_close(struct tracer *tr)
 	perf_take(tr);
 	perf_totals(tr);
 	tr->perf = NULL;
-	tr->fds_left += (int)perf->events.count;
+	close_events(tr, perf);
 	free_perf(perf);
 }

@@ -5,9 +5,9 @@
  * By the CPU clock a sample weighs the CPU time that its thread used since its
  * last one, so the weights add up to what the program used, whatever the ticks
  * missed. A thread that exits leaves a rest; the rests go to the next thread of
- * the process (or of another process, when it is gone) that is hit for the
- * first time, because threads too short to be hit are represented by those
- * that were.
+ * the process (or of another process of the same program, when it is gone) that
+ * is hit for the first time, because threads too short to be hit are represented
+ * by those that were. What nobody of the program is hit for is in no sample.
  *
  * By the wall clock it weighs the time since the thread's last one. A thread
  * that has not run since then repeats its last sample: that is counted, and
@@ -36,16 +36,59 @@ static bool was_on_cpu(const struct tracer *tr, const struct thread *t, const st
 	return now->wait_ns - t->seen.wait_ns <= stopped_ns - tr->tick_ns + WAKE_SLACK_NS;
 }
 
+/* Samples were taken, and are not. */
+static bool is_paused(const struct tracer *tr)
+{
+	return !tr->hz && tr->start_ns;
+}
+
 /* What exited threads left, for one that is hit for the first time. */
 static uint64_t take_pool(struct tracer *tr, struct thread *t)
 {
 	struct process *p = t->process;
-	uint64_t pool = t->pooled ? 0 : p->exit_pool + tr->exit_pool;
+	const uint64_t *gone;
+	uint64_t pool;
 
-	if (!t->pooled)
-		p->exit_pool = tr->exit_pool = 0;
+	if (t->pooled)
+		return 0;
+	gone = cp_map_get(&tr->exit_pools, p->program);
+	pool = p->exit_pool + (gone ? *gone : 0);
+	if (gone)
+		cp_map_remove(&tr->exit_pools, p->program);
+	p->exit_pool = 0;
 	t->pooled = true;
 	return pool;
+}
+
+void sample_program_end(struct tracer *tr, struct process *p)
+{
+	const uint64_t *gone = cp_map_get(&tr->exit_pools, p->program);
+
+	if (p->exit_pool &&
+	    cp_map_put(&tr->exit_pools, p->program, p->exit_pool + (gone ? *gone : 0)))
+		p->exit_pool = 0;
+	tr->lost_pool += p->exit_pool;
+	p->exit_pool = 0;
+}
+
+/* Where CPU time of a thread goes that no sample will stand for. */
+static uint64_t *pool_of(struct tracer *tr, const struct thread *t)
+{
+	return is_paused(tr)		? &tr->paused_pool
+	       : perf_leaves_out(tr, t) ? &tr->lost_pool
+					: &t->process->exit_pool;
+}
+
+void sample_exec(struct tracer *tr, struct thread *t)
+{
+	struct cpu_use use = t->seen;
+
+	if (t->process->launching || !proc_cpu_use(tr, t, &use))
+		return;
+	if (use.run_ns > t->run_given)
+		*pool_of(tr, t) += use.run_ns - t->run_given;
+	t->run_given = use.run_ns > t->run_given ? use.run_ns : t->run_given;
+	t->pooled = false;
 }
 
 /* Without what samples of threads that have ended stood for too much. */
@@ -98,12 +141,6 @@ bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s
 	return true;
 }
 
-/* Samples were taken, and are not. */
-static bool is_paused(const struct tracer *tr)
-{
-	return !tr->hz && tr->start_ns;
-}
-
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 {
 	struct cp_link_stats *stats = &tr->link->shared->stats;
@@ -119,17 +156,14 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 		tr->excess_ns += given - cpu_ns;
 		return;
 	}
-	if (perf_leaves_out(tr, t) || is_paused(tr))
-		tr->lost_pool += cpu_ns - given;
-	else
-		t->process->exit_pool += cpu_ns - given;
+	*pool_of(tr, t) += cpu_ns - given;
 }
 
 /* Adds up what was used, and what no sample carries. */
 void sample_totals(struct tracer *tr)
 {
 	struct cp_link_stats *stats = &tr->link->shared->stats;
-	uint64_t key, value, rest = tr->exit_pool + tr->lost_pool, used = tr->ended_cpu_ns;
+	uint64_t key, value, rest = tr->lost_pool, used = tr->ended_cpu_ns, left = 0;
 	size_t cursor = 0;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
@@ -139,13 +173,17 @@ void sample_totals(struct tracer *tr)
 
 		proc_cpu_use(tr, t, &use);
 		used += use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
-		rest += use.run_ns > t->run_given ? use.run_ns - t->run_given : 0;
+		left += use.run_ns > t->run_given ? use.run_ns - t->run_given : 0;
 	}
 	cursor = 0;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
 		rest += ((struct process *)(uintptr_t)value)->exit_pool;
+	cursor = 0;
+	while (cp_map_next(&tr->exit_pools, &cursor, &key, &value))
+		rest += value;
 	stats->cpu_ns = used;
-	stats->unsampled_ns = rest;
+	stats->paused_ns = tr->paused_pool + (is_paused(tr) ? left : 0);
+	stats->unsampled_ns = rest + left + tr->paused_pool;
 	stats->tracer_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
@@ -204,7 +242,7 @@ void sample_resume(struct tracer *tr)
 		t->sampled = false;
 		if (!proc_cpu_use(tr, t, &use) || use.run_ns <= t->run_given)
 			continue;
-		tr->lost_pool += use.run_ns - t->run_given;
+		tr->paused_pool += use.run_ns - t->run_given;
 		t->run_given = use.run_ns;
 		t->perf.looked_ns = t->perf.run_ns = use.run_ns;
 		t->perf.sampled_ns = 0;

@@ -10,6 +10,7 @@
 
 #include "link/link.h"
 
+struct process;
 struct thread;
 struct tracer;
 
@@ -28,6 +29,12 @@ void sample_flush(struct tracer *tr, struct thread *t, uint64_t now);
 void sample_pause(struct tracer *tr);
 /* They are again: what threads did meanwhile is in none of them. */
 void sample_resume(struct tracer *tr);
+/* The process ends, or becomes another program: what its threads left waits for others of the
+ * same program. */
+void sample_program_end(struct tracer *tr, struct process *p);
+/* Before that, of a thread that goes on in another program: what it used so far is the old
+ * one's. */
+void sample_exec(struct tracer *tr, struct thread *t);
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);
 void sample_totals(struct tracer *tr);
 

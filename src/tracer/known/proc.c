@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -326,6 +327,15 @@ int proc_runnable(void)
 		return INT_MAX;
 	text[n] = 0;
 	return sscanf(text, "%*s %*s %*s %d/", &count) == 1 ? count : INT_MAX;
+}
+
+uint64_t proc_program(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, &st) ? 0 : cp_hash_u64(st.st_ino ^ cp_hash_u64(st.st_dev));
 }
 
 uint64_t proc_cpu_clock(pid_t pid)

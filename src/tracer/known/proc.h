@@ -60,5 +60,8 @@ int proc_cpu_of(pid_t tid);
 /* How many tasks of the whole machine run or wait for a CPU, we too. */
 int proc_runnable(void);
 uint64_t proc_cpu_clock(pid_t pid);
+/* A number for the file that a process executes, the same for the same file; 0: it can't be
+ * told. */
+uint64_t proc_program(pid_t pid);
 
 #endif

@@ -146,7 +146,8 @@ struct process {
 	uint32_t quiet_ticks; /* in a row at which it had not moved */
 	int64_t unexplained; /* of it, not used by threads looked at */
 	uint64_t others_from_ns; /* when all threads may be looked at again */
-	uint64_t exit_pool; /* CPU time of exited threads that no sample carries */
+	uint64_t program; /* which file it executes: proc_program() */
+	uint64_t exit_pool; /* CPU time of its exited threads that no sample carries */
 	uint64_t wall_ticks;
 	uint64_t sample_end; /* ring position after its last sample */
 	uint32_t samples; /* since it executed its program */
@@ -221,7 +222,8 @@ struct tracer {
 	uint64_t ticks_done; /* whole periods since start_ns, so far */
 	uint64_t ticks_due; /* those since the last tick */
 	uint64_t flush_ns; /* when repeats were last written */
-	uint64_t exit_pool; /* of processes that are gone */
+	struct cp_map exit_pools; /* of processes that are gone, by their program */
+	uint64_t paused_pool; /* CPU time used while samples were paused */
 	uint64_t ended_cpu_ns; /* CPU time of exited threads */
 	uint64_t excess_ns; /* that samples of threads which are gone stood for too much */
 	uint64_t lost_pool; /* of threads, in the kernel, where samples may not look */

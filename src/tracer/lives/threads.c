@@ -46,6 +46,7 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 	p->task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	p->cpu_seen = proc_cpu_clock(pid);
 	p->launching = birth == CP_BIRTH_LAUNCHED;
+	p->program = proc_program(pid);
 	if (p->guest)
 		return p;
 	tr->link->shared->stats.processes++;
@@ -168,7 +169,7 @@ static void process_drop(struct tracer *tr, struct process *p, int status)
 	if (!p->guest)
 		emit_exit(tr, CP_EVENT_PROCESS_EXIT, p->pid, p->pid, status, 0);
 	space_release(p->space);
-	tr->exit_pool += p->exit_pool;
+	sample_program_end(tr, p);
 	cp_map_remove(&tr->by_pid, (uint64_t)p->pid);
 	cp_close_fd(&p->task_fd);
 	cp_vec_free(&p->threads);
@@ -212,6 +213,10 @@ void process_exec(struct tracer *tr, struct process *p)
 		else
 			thread_remove(tr, t, 0);
 	}
+	if (p->threads.count)
+		sample_exec(tr, p->threads.items[0]);
+	sample_program_end(tr, p);
+	p->program = proc_program(p->pid);
 }
 
 void threads_close(struct tracer *tr)
