@@ -196,7 +196,7 @@ bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_v
 
 	if (!cp_elf_is_code(elf, at.v))
 		return false;
-	for (; s < elf->sections + elf->section_count; s++) {
+	for (i = 0; i < elf->section_count; i++, s++) {
 		if ((s->flags & SHF_EXECINSTR) && at.v >= s->vaddr && at.v - s->vaddr < s->size &&
 		    s->size <= UINT64_MAX - s->vaddr) {
 			end_ret->v = s->vaddr + s->size;

@@ -115,7 +115,7 @@ CP_ERROR cp_mappings_parse(const char *text, size_t size, struct cp_mapping **re
 			   size_t *count_ret)
 {
 	CP_VEC(struct cp_mapping) all = { 0 };
-	const char *end = text + size;
+	const char *end = size ? text + size : text; /* an empty one may be NULL */
 	struct cp_error *err = NULL;
 	struct cp_mapping m;
 	struct line l;

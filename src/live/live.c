@@ -261,8 +261,9 @@ void cp_live_advance(struct cp_live *l, uint64_t now_ns)
 
 #define COPY(to, from, list) \
 	(cp_vec_reserve(&(to)->list, (from)->list.count) && \
-	 (memcpy((to)->list.items, (from)->list.items, \
-		 (from)->list.count * sizeof(*(from)->list.items)), \
+	 ((from)->list.count ? memcpy((to)->list.items, (from)->list.items, \
+				      (from)->list.count * sizeof(*(from)->list.items)) \
+			     : NULL, \
 	  (to)->list.count = (from)->list.count, true))
 
 static bool copy(struct cp_live *to, const struct cp_live *from)

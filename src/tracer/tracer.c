@@ -233,16 +233,26 @@ static void close_others(const struct cp_link *link)
 	close_range(high < 1024 ? 1024 : (unsigned)high + 1, ~0u, 0);
 }
 
+#define DESCRIPTORS 65536 /* as many as anybody needs */
+
+/* Of the tracer alone: CMD keeps its own. Half of them are for threads, which can do without;
+ * a process can't. */
 static int raise_descriptor_limit(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return 0;
+	if (limit.rlim_max < DESCRIPTORS) {
+		struct rlimit more = { DESCRIPTORS, DESCRIPTORS };
+
+		setrlimit(RLIMIT_NOFILE, &more); /* root may */
+		getrlimit(RLIMIT_NOFILE, &limit);
+	}
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
 	getrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur > 100000 ? 100000 : (int)limit.rlim_cur - 64;
+	return limit.rlim_cur > 2 * DESCRIPTORS ? DESCRIPTORS : (int)limit.rlim_cur / 2;
 }
 
 /* As in <linux/sched/types.h>, which does not go with <sched.h>. */
@@ -295,7 +305,7 @@ __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t co
 	cp_trap_code(cp_arch_host(), &tr.trap_size);
 	tr.signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	tr.controller_pidfd = (int)syscall(SYS_pidfd_open, controller, 0);
-	tr.fds_left = raise_descriptor_limit();
+	tr.fds_all = tr.fds_left = raise_descriptor_limit();
 	sched_getaffinity(0, sizeof(tr.cpus), &tr.cpus);
 	if (tr.signal_fd < 0 || tr.controller_pidfd < 0 || getppid() != controller)
 		_exit(1);

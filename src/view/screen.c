@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/screen.h"
 
+#define MOST_ROWS 1000
+#define MOST_COLUMNS 2000
 #define NCURSES_NOMACROS
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -100,6 +102,7 @@ struct cp_screen *cp_screen_open(int fd, bool color, bool ascii)
 {
 	struct cp_screen *s = calloc(1, sizeof(*s));
 	int in = dup(fd), out = dup(fd);
+	struct winsize size;
 
 	if (!s)
 		return NULL;
@@ -108,6 +111,9 @@ struct cp_screen *cp_screen_open(int fd, bool color, bool ascii)
 	s->in = fdopen(in, "r");
 	s->out = fdopen(out, "w");
 	tcgetattr(fd, &haste.modes);
+	if (s->out && !ioctl(fileno(s->out), TIOCGWINSZ, &size) &&
+	    (size.ws_row > MOST_ROWS || size.ws_col > MOST_COLUMNS))
+		use_env(FALSE); /* it begins with the size that terminfo has */
 	s->screen = s->in && s->out ? newterm(NULL, s->out, s->in) : NULL;
 	if (!s->screen) {
 		cp_screen_close(s);
@@ -161,8 +167,12 @@ void cp_screen_size(struct cp_screen *s, unsigned *rows_ret, unsigned *columns_r
 	struct winsize size = { 0 };
 	int rows, columns;
 
-	if (!ioctl(fileno(s->out), TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
-	    (size.ws_row != getmaxy(stdscr) || size.ws_col != getmaxx(stdscr)))
+	bool told = !ioctl(fileno(s->out), TIOCGWINSZ, &size) && size.ws_row && size.ws_col;
+
+	/* ncurses has numbers of 16 bits for a screen, and a screen of them all is none. */
+	size.ws_row = size.ws_row < MOST_ROWS ? size.ws_row : MOST_ROWS;
+	size.ws_col = size.ws_col < MOST_COLUMNS ? size.ws_col : MOST_COLUMNS;
+	if (told && (size.ws_row != getmaxy(stdscr) || size.ws_col != getmaxx(stdscr)))
 		resizeterm(size.ws_row, size.ws_col);
 	getmaxyx(stdscr, rows, columns);
 	*rows_ret = rows > 0 ? (unsigned)rows : 0;

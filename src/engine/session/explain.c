@@ -233,6 +233,13 @@ struct cp_error *engine_explain_attach(pid_t pid, const struct cp_answer *answer
 	if (answer->errnum == ESRCH)
 		return no_such(pid);
 	name_of(pid, name, sizeof(name));
+	if (answer->errnum == EMFILE)
+		return cp_error_hint(cp_error_new(CP_ERR_IO, 0,
+						  "cannot trace process %d (%s): there are too few "
+						  "file descriptors for cprof",
+						  (int)pid, name),
+				     "raise the limit to 256 at least, for many processes to 4096: "
+				     "ulimit -n");
 	err = cp_error_new(answer->errnum == EPERM || answer->errnum == EACCES ? CP_ERR_PERMISSION
 									       : CP_ERR_IO,
 			   answer->errnum, "cannot trace process %d (%s)", (int)pid, name);

@@ -8,7 +8,7 @@
  * another user's, say) or never was (a birth at the moment of attaching), where records
  * were lost, and where threads live for less than a period: each begins a new one.
  * A thread that misses more than a tenth is sampled by stops until it does not any
- * more; where those that ended miss as much, all are.
+ * more; where those that ended miss half as much, all are from then on.
  */
 #include "tracer/captures/perf_judge.h"
 
@@ -23,6 +23,8 @@
 #define SOON_NS (2 * CP_NS_PER_S)
 #define EXTRA_NS (10 * CP_NS_PER_MS)
 #define SHARE 10 /* a tenth */
+#define FADES 8 /* what was at a judgement before counts an eighth less */
+#define SHARE_ENDED 20 /* a twentieth: once threads are that short, the program makes them so */
 
 void perf_use_stops(struct tracer *tr, struct thread *t)
 {
@@ -80,9 +82,12 @@ void perf_judge(struct tracer *tr, uint64_t now)
 		judge_thread(tr, t);
 		perf->ticks |= t->perf.stops;
 	}
-	perf->stops = perf_misses(perf, perf->ended_ns, perf->ended_sampled_ns) &&
-		      (perf->ended_ns - perf->ended_sampled_ns) * SHARE > perf->used_ns;
+	perf->stops |= perf_misses(perf, perf->ended_ns, perf->ended_sampled_ns) &&
+		       (perf->ended_ns - perf->ended_sampled_ns) * SHARE_ENDED > perf->used_ns;
 	perf->ticks |= perf->stops;
-	perf->used_ns = perf->ended_ns = perf->ended_sampled_ns = 0;
+	/* A little each time is as much in the end. */
+	perf->used_ns -= perf->used_ns / FADES;
+	perf->ended_ns -= perf->ended_ns / FADES;
+	perf->ended_sampled_ns -= perf->ended_sampled_ns / FADES;
 	tick_wake(tr);
 }

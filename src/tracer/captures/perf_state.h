@@ -36,7 +36,7 @@ struct perf {
 	CP_VEC(int) events; /* of each thread on each CPU */
 	uint64_t due_ns; /* when to look into the rings at the latest */
 	uint64_t young_until_ns; /* a program began lately */
-	/* since the last judgement */
+	/* Of late, what is longer ago less (perf_judge.c). */
 	uint64_t judge_ns, begun_ns; /* when the next one is; and samples began */
 	uint64_t used_ns; /* CPU time of all */
 	uint64_t ended_ns, ended_sampled_ns; /* of threads that ended */

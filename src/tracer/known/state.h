@@ -199,7 +199,8 @@ struct tracer {
 	uint64_t held_ns; /* when somebody was last held */
 	CP_VEC(uint32_t) free_slots;
 	uint32_t slots_used;
-	int fds_left; /* descriptors that may still be kept open */
+	int fds_left; /* descriptors that may still be kept open for threads, of `fds_all` */
+	int fds_all;
 	unsigned trace_flags; /* CP_TRACE_* */
 	bool attached; /* something is or was traced */
 	/* PTRACE_SEIZE is under way: said to a signal handler (lives/seize.c), and ptrace() is a

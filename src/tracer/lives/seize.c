@@ -26,6 +26,7 @@
 #include "tracer/signals/trap.h"
 
 /* A PTRACE_SEIZE takes no longer, unless it waits for an exec. */
+#define FDS_LEAST 128 /* for threads, and as many for processes */
 #define SEIZE_NS (10 * CP_NS_PER_MS)
 /* An exec takes milliseconds at most. */
 #define EXEC_TRIES 100
@@ -131,10 +132,17 @@ static int seize_watched(struct tracer *tr, timer_t timer, pid_t tid, bool leade
 
 /* ---- taking hold ---- */
 
+/* With fewer a process could come that cprof can't look into, which would be its end: its
+ * parent's breakpoints are in it, too. */
+static bool has_descriptors(const struct tracer *tr)
+{
+	return tr->attached || tr->fds_left >= FDS_LEAST;
+}
+
 void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	tr->trace_flags = rq->flags;
-	ret->errnum = seize(tr, rq->pid, true);
+	ret->errnum = has_descriptors(tr) ? seize(tr, rq->pid, true) : EMFILE;
 	if (ret->errnum) {
 		ret->tracer = proc_tracer_of(rq->pid);
 		return;
@@ -210,6 +218,10 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 	struct process *p;
 
 	tr->trace_flags = rq->flags;
+	if (!has_descriptors(tr)) {
+		ret->errnum = EMFILE;
+		return;
+	}
 	/* While a thread that is not the leader executes a program, the leader
 	 * is a zombie, which refuses; then the thread takes its place. */
 	while ((error = seize_all(tr, rq->pid)) == EPERM && !process_find(tr, rq->pid) &&

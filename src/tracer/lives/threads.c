@@ -22,6 +22,19 @@
 #include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
 
+#define PROCESS_FDS 4 /* that a process takes, */
+#define FIXED_FDS 32 /* and all of them together */
+#define SPARE_FDS 16 /* so many processes may come at once */
+
+/* Without those that each process takes it could not be looked into, which may be its end.
+ * Threads go on without. As many as `fds_all` are for processes. */
+static void make_room(struct tracer *tr)
+{
+	if ((int)tr->by_pid.count * PROCESS_FDS + SPARE_FDS >=
+	    2 * tr->fds_all - FIXED_FDS - (tr->fds_all - tr->fds_left))
+		threads_close(tr);
+}
+
 static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth, pid_t parent)
 {
 	struct cp_event_process event = {
@@ -29,6 +42,8 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 		.parent = parent,
 		.birth = birth,
 	};
+	make_room(tr);
+
 	struct process *p = calloc(1, sizeof(*p));
 	struct space *space =
 		birth == CP_BIRTH_FORKED ? inherit_space(tr, pid, parent) : space_create(pid);
