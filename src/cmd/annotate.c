@@ -92,6 +92,11 @@ static CP_ERROR has_samples(const struct cp_profile *p, const char *path)
 	if (cp_record_sample_count(p->record))
 		return NULL;
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "%s has no samples", path);
+	if (cp_record_coverage_count(p->record))
+		return cp_error_hint(err,
+				     "of coverage alone, the lines that were reached are shown "
+				     "by: cprof export -f html -o DIR; samples beside it are "
+				     "recorded by: cprof run -s HZ --coverage -- CMD");
 	return cp_error_hint(err, "they are recorded by: cprof run -s HZ -- CMD");
 }
 

@@ -294,6 +294,8 @@ const struct cp_option cp_coverage_options[] = {
 	{ "image", 0, CP_OPTION_TEXTS, AT(images), .value = "GLOB",
 	  .help = "also such programs and libraries, by path or file name, though they lie in "
 		  "/usr or the like or have no debug information; may be repeated" },
+	{ "name", 0, CP_OPTION_TEXT, AT(name), .value = "TEST",
+	  .help = "which test this is: merged recordings know which tests reached a line" },
 	{ 0 }
 };
 

@@ -58,6 +58,7 @@ struct cp_coverage_options {
 	unsigned branches; /* enum cprof_coverage_branches */
 	struct cp_texts images; /* globs */
 	const char *known; /* a recording: what it holds is not asked again; NULL */
+	const char *name; /* of the test that this is; NULL */
 };
 
 /* Which source files, and which of their lines, count. */

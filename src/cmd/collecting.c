@@ -73,6 +73,7 @@ static int check_coverage(const struct cp_args *args, const struct cp_collect_op
 	const char *alone = c->count			? "count"
 			    : c->branches		? "branches"
 			    : c->images.count		? "image"
+			    : c->name			? "name"
 			    : o->sources.include.count	? "include"
 			    : o->sources.exclude.count	? "exclude"
 			    : o->sources.path_map.count ? "path-map"
@@ -81,6 +82,8 @@ static int check_coverage(const struct cp_args *args, const struct cp_collect_op
 
 	if (alone && !c->coverage)
 		return cp_usage(args, "--%s is about coverage: say --coverage", alone);
+	if (c->name && !*c->name)
+		return cp_usage(args, "--name needs the name of a test");
 	return broken ? cp_usage(args, "--path-map takes OLD=NEW, not '%s'", broken) : CP_EXIT_OK;
 }
 
@@ -447,6 +450,8 @@ static void describe_coverage(struct cp_buf *desc, const struct cp_collect_optio
 		      branches[o->coverage.branches]);
 	if (o->coverage.known)
 		add_text(desc, "known", o->coverage.known);
+	if (o->coverage.name)
+		add_text(desc, "test", o->coverage.name);
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (n = 0; n < lists[i].texts->count; n++)
 			add_text(desc, lists[i].key, lists[i].texts->items[n]);

@@ -81,8 +81,10 @@ static int run_and_report(struct cp_args *args, const struct cover_options *o,
 	int status, ending;
 
 	collect.output = recording;
-	/* The run's own recording, where it is kept, has all that it reached. */
-	if (!o->collect.output && !o->covering.again && !collect.coverage.count)
+	/* The run's own recording, where it is kept, has all that it reached, and so has
+	 * that of a test with a name. */
+	if (!o->collect.output && !o->covering.again && !collect.coverage.count &&
+	    !collect.coverage.name)
 		collect.coverage.known = o->covering.merge;
 	collect.quiet = true; /* the table comes instead of a summary */
 	status = cp_running(args, &collect, NULL, &ran, &cut);

@@ -41,7 +41,8 @@ const struct cp_option cp_covering_files[] = {
 	  .help = "add to the recording FILE, which is made when it is not there, and report "
 		  "all of it; the run itself is then recorded only with --output" },
 	{ "again", 0, CP_OPTION_TRUE, AT(again),
-	  .help = "with --merge: look also for what FILE already has, as with --output" },
+	  .help = "with --merge: look also for what FILE already has, as with --output and "
+		  "--name" },
 	{ 0 }
 };
 

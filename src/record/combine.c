@@ -122,6 +122,7 @@ CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_
 	if (!merged)
 		return cp_error_nomem();
 	info.start_ns += cp_record_shift(parts[0]->info);
+	info.test = ""; /* each part keeps its own */
 	for (i = 0; i < count; i++) {
 		const struct cp_record_info *from = parts[i]->info;
 

@@ -6,7 +6,8 @@
  *
  * Counts are 0 or 1 unless COUNTED. Merged by build-id (by path where there is
  * none): of 0 and 1 the larger, so that it does not matter how often; exact
- * counts of each recording are kept apart in the file and added when read.
+ * counts of each recording, and those of one that says which test it is of, are
+ * kept apart in the file and added when read (coverage_tests.h).
  */
 #ifndef CP_RECORD_COVERAGE_H
 #define CP_RECORD_COVERAGE_H

@@ -27,6 +27,7 @@ enum {
 	INFO_CAPTURE_REASON,
 	INFO_EVENT,
 	INFO_EVENT_PERIOD,
+	INFO_TEST,
 };
 
 static void put_text(struct cp_buf *out, uint64_t tag, const char *text)
@@ -63,6 +64,7 @@ void cp_record_put_info(struct cp_buf *out, const struct cp_record_info *info, c
 		put_text(out, INFO_EVENT, info->event);
 		cp_record_put_number(out, INFO_EVENT_PERIOD, info->event_period);
 	}
+	put_text(out, INFO_TEST, info->test);
 	for (it = info->merged; it && *it; it++)
 		cp_record_put_field(out, INFO_MERGED, *it, strlen(*it));
 }
@@ -80,6 +82,7 @@ struct cp_record_info cp_record_no_info(void)
 		.capture = "",
 		.capture_reason = "",
 		.event = "",
+		.test = "",
 		.command = no_strings,
 	};
 }
@@ -181,6 +184,8 @@ static const char **text_field(struct cp_record_info *info, uint64_t tag)
 		return &info->capture_reason;
 	case INFO_EVENT:
 		return &info->event;
+	case INFO_TEST:
+		return &info->test;
 	default:
 		return NULL;
 	}

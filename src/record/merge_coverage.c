@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "record/coverage_encode.h"
+#include "record/coverage_tests.h"
 #include "record/merge_cuts.h"
 
 /* An image in one recording. */
@@ -235,10 +236,11 @@ static void add_function(struct cp_merged_image *m, const struct cp_coverage_ima
 /* ---- counts ---- */
 
 /* The part of the output that counts go to, + 1; 0: with all others of 0 and
- * 1; CP_RECORD_NONE: nowhere. */
+ * 1 that no test is named of; CP_RECORD_NONE: nowhere. */
 static uint32_t part_of(const struct entry *e, const struct cp_record_counts *counts)
 {
-	if (!(counts->flags & CP_COVERAGE_COUNTED))
+	if (!(counts->flags & CP_COVERAGE_COUNTED) &&
+	    !*cp_record_test(e->from->record, counts->part))
 		return 0;
 	if (!counts->part || counts->part > e->from->part_count ||
 	    !e->from->parts[counts->part - 1])
@@ -313,7 +315,8 @@ static bool is_executed(uint64_t count)
 	return count && count != CP_COVERAGE_UNKNOWN && count != CP_COVER_ABSENT;
 }
 
-/* Exact counts come from one recording each, others are 0 or 1. */
+/* Exact counts, and those of a test, come from one recording each; those that are not exact
+ * are 0 or 1. */
 static void add_count(uint64_t *to, uint64_t count, const struct tally *t)
 {
 	if (count == CP_COVER_ABSENT)

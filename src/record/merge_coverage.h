@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Coverage of many recordings into one: what an image consists of is the union
- * of its functions, counts of 0 and 1 come together, exact ones stay apart by
- * part.
+ * of its functions, counts of 0 and 1 come together, exact ones and those of tests
+ * that have a name stay apart by part.
  */
 #ifndef CP_RECORD_MERGE_COVERAGE_H
 #define CP_RECORD_MERGE_COVERAGE_H

@@ -57,6 +57,7 @@ struct cp_record_info {
 	 * was to be decided; "": unknown, or none are. */
 	const char *capture, *capture_reason;
 #define CP_RECORD_CAPTURE_USER "perf, user code alone"
+	const char *test; /* what the recording is of, for coverage by test; "": nothing was said */
 	uint64_t start_ns; /* monotonic */
 	uint64_t start_real_ns; /* real time at start_ns */
 	uint32_t cpus;

@@ -145,6 +145,17 @@ two_loops() {
 	assert_failure 2
 }
 
+@test "annotate: of coverage alone, it says what shows the lines" {
+	two_loops
+	"$CPROF" cover -q -o covered.data -- ./loops >/dev/null
+	run "$CPROF" annotate covered.data main
+	assert_failure 1
+	assert_output --partial 'has no samples'
+	assert_output --partial 'cprof export -f html -o DIR'
+	"$CPROF" export -f html -o site covered.data
+	grep -q '<li id=L[0-9]* class=c>' site/loops.c.html
+}
+
 @test "annotate: from the recording alone, where source and code were kept" {
 	two_loops
 	"$CPROF" run -q -s 499 --keep-source --keep-code -- ./loops >/dev/null

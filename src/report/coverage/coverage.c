@@ -128,6 +128,7 @@ static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
 				 (in_doubt(sum) ? CP_COVERED_SHARED : 0),
 			.blocks = sum->blocks,
 			.blocks_covered = (uint32_t)__builtin_popcountll(sum->covered),
+			.tests = sum->tests,
 		};
 	}
 	cp_vec_sort(&f->lines, compare_lines);
@@ -398,7 +399,7 @@ static void add_images(struct cp_sums *s, struct cp_coverage *c)
 		const struct cp_coverage_image *image = cp_record_get_coverage(s->record, i);
 
 		flags &= image->flags;
-		cp_sums_add(s, image);
+		cp_sums_add(s, i);
 	}
 	cp_sums_settle_structors(s);
 	c->counted = flags & CP_COVERAGE_COUNTED;
@@ -407,10 +408,31 @@ static void add_images(struct cp_sums *s, struct cp_coverage *c)
 	c->no_branches = flags & CP_COVERAGE_NO_BRANCHES;
 }
 
+static bool add_test_names(struct cp_coverage *c, const struct cp_sums *s)
+{
+	size_t n = s->tests.names.count, i;
+	const char **names = cp_arena_array(c->arena, n, sizeof(*names));
+
+	for (i = 0; names && i < n; i++) {
+		const char *name = s->tests.names.items[i];
+
+		names[i] = cp_arena_copy(c->arena, name, strlen(name));
+		if (!names[i])
+			return false;
+	}
+	c->tests = names;
+	c->test_count = n;
+	c->tests_left_out = s->tests.left_out;
+	return names;
+}
+
 static CP_ERROR build(struct cp_sums *s, struct cp_coverage *c)
 {
+	if (!cp_tests_find(&s->tests, s->record))
+		return cp_error_nomem();
 	add_images(s, c);
-	if (s->no_memory || !add_files(c, s) || !add_binaries(c, s) || !set_circumstances(c, s))
+	if (s->no_memory || !add_test_names(c, s) || !add_files(c, s) || !add_binaries(c, s) ||
+	    !set_circumstances(c, s))
 		return cp_error_nomem();
 	sort_all(c);
 	c->totals.partial = s->totals.partial;

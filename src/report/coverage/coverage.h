@@ -45,6 +45,7 @@ struct cp_covered_line {
 	uint32_t flags; /* CP_COVERED_* */
 	uint32_t first_branch, branch_count; /* in the file's */
 	uint32_t blocks, blocks_covered; /* that have rows of it */
+	const uint64_t *tests; /* those that reached it (tests.h); NULL: none with a name did */
 };
 
 struct cp_covered_function {
@@ -104,6 +105,9 @@ struct cp_coverage {
 	uint64_t timestamp_ns; /* real time of the recording's start */
 	const char *command; /* "" unknown */
 	const char *version; /* of the cprof that recorded; "" or NULL: unknown */
+	const char *const *tests; /* names, in order: what lines' sets are of */
+	size_t test_count;
+	size_t tests_left_out; /* for there are too many (tests.h) */
 	size_t sources_seen; /* source files before any was left out */
 	struct cp_lefts left; /* whose end was not seen */
 	struct cp_arena *arena; /* owns the strings */

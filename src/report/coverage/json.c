@@ -3,6 +3,7 @@
 
 #include "report/coverage/coverage.h"
 #include "report/coverage/covered.h"
+#include "report/coverage/tests.h"
 #include "report/profile/left.h"
 
 static void amount(struct cp_json *j, const char *key, uint64_t covered, uint64_t total)
@@ -46,15 +47,27 @@ void cp_coverage_totals_json(const struct cp_coverage_totals *t, struct cp_json 
 	doubts(j, t);
 }
 
-static bool is_uncovered(const struct cp_covered_line *l)
+static bool is_uncovered(const struct cp_covered_line *l, size_t test)
 {
+	(void)test;
 	return cp_line_counts(l) && !l->count;
+}
+
+static bool is_uncertain(const struct cp_covered_line *l, size_t test)
+{
+	(void)test;
+	return cp_line_is_uncertain(l);
+}
+
+static bool is_reached_by(const struct cp_covered_line *l, size_t test)
+{
+	return cp_line_counts(l) && cp_tests_has(l->tests, test);
 }
 
 /* Lines that count and are so: [[from, to], ...]; lines between them that have
  * no code do not part them. */
 static void ranges(struct cp_json *j, const char *key, const struct cp_covered_file *f,
-		   bool (*are)(const struct cp_covered_line *l))
+		   bool (*are)(const struct cp_covered_line *l, size_t test), size_t test)
 {
 	const struct cp_covered_line *l;
 	uint32_t from = 0, to = 0;
@@ -62,7 +75,7 @@ static void ranges(struct cp_json *j, const char *key, const struct cp_covered_f
 	cp_json_begin(j, key, '[');
 	for (l = f->lines.items; f->lines.count; l++) {
 		bool end = l == f->lines.items + f->lines.count;
-		bool is = !end && are(l);
+		bool is = !end && are(l, test);
 
 		if (is) {
 			from = from ? from : l->line;
@@ -76,6 +89,23 @@ static void ranges(struct cp_json *j, const char *key, const struct cp_covered_f
 		}
 		if (end)
 			break;
+	}
+	cp_json_end(j, ']');
+}
+
+/* The lines that each test reached of the file. */
+static void tests(struct cp_json *j, const struct cp_coverage *c, const struct cp_covered_file *f)
+{
+	size_t i;
+
+	if (!c->test_count)
+		return;
+	cp_json_begin(j, "tests", '[');
+	for (i = 0; i < c->test_count; i++) {
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "test", c->tests[i]);
+		ranges(j, "reached", f, is_reached_by, i);
+		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
 }
@@ -95,9 +125,10 @@ static void file(struct cp_json *j, const struct cp_coverage *c, const struct cp
 		cp_json_bool(j, "missing", true);
 	if (f->newer)
 		cp_json_bool(j, "newer", true);
-	ranges(j, "uncovered", f, is_uncovered);
+	ranges(j, "uncovered", f, is_uncovered, 0);
 	if (f->totals.uncertain)
-		ranges(j, "uncertain", f, cp_line_is_uncertain);
+		ranges(j, "uncertain", f, is_uncertain, 0);
+	tests(j, c, f);
 	cp_json_end(j, '}');
 }
 
@@ -117,6 +148,8 @@ void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j)
 	cp_json_bool(j, "counted", c->counted);
 	if (c->counted)
 		cp_json_bool(j, "counts_of_optimised", c->optimised);
+	if (c->tests_left_out)
+		cp_json_u64(j, "tests_left_out", c->tests_left_out);
 	cp_json_begin(j, "files", '[');
 	cp_vec_for_each(&c->files, f)
 		file(j, c, f);

@@ -36,6 +36,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "record/coverage_tests.h"
 #include "report/coverage/count.h"
 #include "report/coverage/coverage.h"
 #include "report/coverage/names.h"
@@ -498,6 +499,23 @@ static void add_ran(struct cp_line_sum *line, const struct ran *ran, bool begins
 	line->blocks = ran->blocks > line->blocks ? ran->blocks : line->blocks;
 }
 
+/* Which tests reached the line, by the rule of add_ran(). */
+static void add_tests(struct adding *a, struct cp_line_sum *line, size_t i, size_t end, bool begins)
+{
+	const uint32_t statement = CP_COVERAGE_ROW_STATEMENT | CP_COVERAGE_ROW_INSIDE;
+	const struct cp_test_blocks *t;
+	const struct spot *it;
+
+	cp_vec_for_each(&a->s->tests.image, t) {
+		for (it = &a->spots.items[i]; it < a->spots.items + end; it++)
+			if ((!begins || it->flags & statement) &&
+			    cp_coverage_ran(t->blocks[it->block]))
+				break;
+		if (it < a->spots.items + end)
+			ok(a->s, cp_tests_add(&a->s->tests, a->s->arena, &line->tests, t->test));
+	}
+}
+
 static bool begins_here(const struct adding *a, size_t i)
 {
 	uint64_t place = a->spots.items[i].place;
@@ -539,6 +557,7 @@ static size_t add_line(struct adding *a, size_t i, bool *begins)
 		ran.most = count ? count : ran.most;
 	}
 	add_ran(line, &ran, *begins);
+	add_tests(a, line, begin, i, *begins);
 	return i;
 }
 
@@ -729,10 +748,13 @@ static void add_binary(struct adding *a)
 		add_binary_function(a, n, &a->c->functions[i]);
 }
 
-void cp_sums_add(struct cp_sums *s, const struct cp_coverage_image *c)
+void cp_sums_add(struct cp_sums *s, size_t image)
 {
+	const struct cp_coverage_image *c = cp_record_get_coverage(s->record, image);
 	struct adding a = { .s = s, .c = c };
 	size_t i;
+
+	ok(s, cp_tests_set_image(&s->tests, s->record, image));
 
 	if (!c->row_count && c->block_count)
 		add_binary(&a);
@@ -760,6 +782,7 @@ void cp_sums_free(struct cp_sums *s)
 		cp_map_free(&f->branch_places);
 	}
 	cp_vec_free(&s->files);
+	cp_tests_free(&s->tests);
 	cp_vec_free(&s->found);
 	cp_vec_free(&s->functions);
 	cp_vec_free(&s->binary_functions);

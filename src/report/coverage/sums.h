@@ -13,6 +13,7 @@
 #include "record/record.h"
 #include "report/coverage/coverage.h"
 #include "report/coverage/sources.h"
+#include "report/coverage/tests.h"
 
 #define CP_SUM_BLOCKS 64 /* blocks of a line that are told apart */
 
@@ -20,6 +21,7 @@ struct cp_line_sum {
 	uint32_t line;
 	uint64_t count;
 	uint64_t covered; /* a bit for each of its first blocks that were executed */
+	uint64_t *tests; /* those that reached it; in the arena, or NULL */
 	uint32_t blocks;
 	bool begins; /* somewhere, as a statement */
 	bool has_code; /* instructions of its own, wherever they were moved to */
@@ -70,6 +72,7 @@ struct cp_sums {
 	const struct cp_record *record;
 	struct cp_sources *sources; /* or NULL, then: */
 	struct cp_source_paths paths;
+	struct cp_tests tests;
 	struct cp_arena *arena;
 	CP_VEC(struct cp_file_sum) files;
 	struct cp_interner recorded; /* paths */
@@ -83,7 +86,8 @@ struct cp_sums {
 	bool no_memory;
 };
 
-void cp_sums_add(struct cp_sums *s, const struct cp_coverage_image *c);
+/* Adds the recording's n-th image with coverage. */
+void cp_sums_add(struct cp_sums *s, size_t image);
 void cp_sums_free(struct cp_sums *s);
 
 #endif

@@ -297,8 +297,9 @@ static CP_ERROR write_page(struct cp_pages *g, struct cp_sink *sink, const void 
 	cp_pages_text(out, page->title, strlen(page->title));
 	cp_buf_printf(out,
 		      " – coverage</title>\n<link rel=\"stylesheet\" href=\"" STYLE "\">\n"
-		      "<script src=\"" SCRIPT "\"></script>\n</head><body class=\"%s%s\">\n",
-		      page->kind, g->c->counted ? " counted" : "");
+		      "<script src=\"" SCRIPT "\"></script>\n</head><body class=\"%s%s%s\">\n",
+		      page->kind, g->c->counted ? " counted" : "",
+		      g->c->test_count ? " tested" : "");
 	CP_TRY(page->body(g, sink, page->what));
 	cp_buf_str(out, "</body></html>\n");
 	return NULL;

@@ -8,6 +8,8 @@
  *             │        │     │                            │
  *             anchor   mark  count, when counted          directions of its branches
  *
+ * Of recordings of tests, <span class=t title="..."> has how many tests reached it.
+ *
  * Marks: c covered, p partly, x not covered, q unknown; u uncertain, r removed,
  * e excluded, d changed. Lists of some lines each are laid out when seen only.
  */
@@ -22,6 +24,7 @@
 #include "report/coverage/coverage.h"
 #include "report/coverage/covered.h"
 #include "report/coverage/sources.h"
+#include "report/coverage/tests.h"
 #include "report/export/pages_pieces.h"
 #include "report/look/sink.h"
 #include "report/look/table.h"
@@ -30,6 +33,7 @@
 #define LINE_LONGEST 4000 /* bytes of a line that are shown */
 #define JUMPS_DRAWN 3 /* of a line, one by one; more are counted */
 #define JUMPS_TOLD 12 /* in words */
+#define TESTS_TOLD 40 /* of a line, by name */
 #define COUNT_SHORT 100000000 /* counts of more digits than the column has */
 #define STRIP_ROWS 800 /* of the strip that shows the whole file */
 #define STRIP_WIDTH 12
@@ -176,6 +180,27 @@ static void write_count(struct page *g, const struct cp_covered_line *l)
 	cp_buf_str(g->out, "</b>");
 }
 
+/* How many tests reached the line, and which. */
+static void write_tests(struct page *g, const struct cp_covered_line *l)
+{
+	size_t all = cp_tests_count(l->tests, g->c->test_count), told = 0, i;
+
+	if (!all)
+		return;
+	cp_buf_str(g->out, "<span class=t title=\"reached by ");
+	cp_add_plural(g->out, all, "test:", "tests:");
+	for (i = 0; i < g->c->test_count && told < TESTS_TOLD; i++) {
+		if (!cp_tests_has(l->tests, i))
+			continue;
+		cp_buf_str(g->out, "&#10;");
+		text(g, g->c->tests[i]);
+		told++;
+	}
+	if (told < all)
+		cp_buf_printf(g->out, "&#10;and %zu more", all - told);
+	cp_buf_printf(g->out, "\">%zu</span>", all);
+}
+
 static void begin_line(struct page *g, uint32_t n, const char *classes)
 {
 	if (!g->chunk)
@@ -274,6 +299,8 @@ static void write_line(struct page *g, uint32_t n)
 		write_count(g, l);
 		if (mark != REMOVED && mark != EXCLUDED)
 			write_branches(g, l);
+		if (mark != REMOVED && mark != EXCLUDED)
+			write_tests(g, l);
 	}
 	write_text(g, n);
 	cp_buf_u8(g->out, '\n');
@@ -452,6 +479,44 @@ static void write_head(struct page *g)
 	}
 }
 
+/* What each test reached of this file, and what no other one with a name did. */
+static void write_test_table(struct page *g)
+{
+	const struct cp_covered_line *l;
+	size_t i;
+
+	if (!g->c->test_count)
+		return;
+	cp_buf_printf(g->out,
+		      "<details%s><summary><h2>Tests <small>%zu: the number at a line "
+		      "is how many reached it</small></h2></summary>\n"
+		      "<div class=\"wide\"><table class=\"list\" id=\"tests\"><thead><tr>"
+		      "<th scope=\"col\">Test</th><th scope=\"col\" class=\"n\">Lines</th>"
+		      "<th scope=\"col\" class=\"n\">By it alone</th></tr></thead><tbody>\n",
+		      g->c->test_count <= 12 ? " open" : "", g->c->test_count);
+	for (i = 0; i < g->c->test_count; i++) {
+		uint64_t lines = 0, alone = 0;
+
+		cp_vec_for_each(&g->f->lines, l) {
+			bool is = cp_line_counts(l) && cp_tests_has(l->tests, i);
+
+			lines += is;
+			alone += is && cp_tests_count(l->tests, g->c->test_count) == 1;
+		}
+		cp_buf_str(g->out, "<tr><td class=\"name\">");
+		text(g, g->c->tests[i]);
+		cp_buf_printf(g->out,
+			      "</td><td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64
+			      "</td></tr>\n",
+			      lines, alone);
+		cp_sink_spill(g->sink);
+	}
+	cp_buf_str(g->out, "</tbody></table></div>");
+	if (g->c->tests_left_out)
+		cp_buf_printf(g->out, "<p>%zu more tests are left out.</p>", g->c->tests_left_out);
+	cp_buf_str(g->out, "</details>\n");
+}
+
 static void destroy_sources(struct cp_sources **own)
 {
 	cp_sources_destroy(*own);
@@ -486,6 +551,7 @@ CP_ERROR cp_pages_file(struct cp_pages *pages, struct cp_sink *sink, const void 
 	CP_TRY(find_source(&g, &own));
 	survey(&g);
 	write_head(&g);
+	write_test_table(&g);
 	cp_buf_str(g.out, "<section id=\"source\"><h2>Source</h2>\n<div id=\"tools\">");
 	write_legend(&g);
 	cp_buf_str(g.out, "</div>\n<div id=\"code\">\n");

@@ -12,6 +12,7 @@
  *   log:image=GLOB           of this program or library, too, wherever it lies,
  *                            and whether or not it has debug information
  *   log:known=FILE           what that recording says was reached is known
+ *   log:test=NAME            the test that this is, for reports of several
  *
  * What is excluded is named in the recording all the same, so that a report
  * knows a glob that matched nothing from one that did its work.
@@ -55,6 +56,7 @@ struct coverage {
 	cprof_coverage_mode mode;
 	cprof_coverage_branches branches;
 	struct texts include, exclude, path_map, images, known;
+	struct texts test; /* the last one counts */
 	struct cp_source_paths paths; /* their items */
 	CP_VEC(struct covered *) covered; /* owned */
 	struct cp_map assemblies; /* cprof_assembly * -> number in covered, or NOT_COVERED */
@@ -485,14 +487,15 @@ static bool take_text(cprof_profiler *log, const char *key, const char *value)
 	return push_text(!strcmp(key, "include")   ? &c->include
 			 : !strcmp(key, "exclude") ? &c->exclude
 			 : !strcmp(key, "known")   ? &c->known
+			 : !strcmp(key, "test")	   ? &c->test
 						   : &c->images,
 			 value);
 }
 
 static bool take(cprof_profiler *log, const char *key, const char *value)
 {
-	static const char *const texts[] = { "branches", "path-map", "include",
-					     "exclude",	 "image",    "known" };
+	static const char *const texts[] = { "branches", "path-map", "include", "exclude",
+					     "image",	 "known",    "test" };
 	bool known = !value && !strcmp(key, "count");
 	size_t i;
 
@@ -532,6 +535,14 @@ static void start(cprof_profiler *log)
 		cp_known_read(log->handle, c->known.items[i]);
 }
 
+static void describe(const cprof_profiler *log, struct cp_record_info *info)
+{
+	const struct coverage *c = coverage(log);
+
+	if (c->test.count)
+		info->test = c->test.items[c->test.count - 1];
+}
+
 static void release(void *state)
 {
 	struct coverage *c = state;
@@ -548,6 +559,7 @@ static void release(void *state)
 	free_texts(&c->path_map);
 	free_texts(&c->images);
 	free_texts(&c->known);
+	free_texts(&c->test);
 	free((char *)(uintptr_t)c->paths.root);
 	cp_map_free(&c->assemblies);
 	cp_map_free(&c->verdicts);
@@ -563,12 +575,14 @@ const struct cp_recorder_family cp_recorder_coverage = {
 	.option = "coverage",
 	.help = "  coverage, count, branches=HOW, image=GLOB, include=GLOB, exclude=GLOB, "
 		"path-map=OLD=NEW\n"
+		"  test=NAME          as --name of run\n"
 		"                     as options of run\n",
 	.holds = CP_RECORD_HAS_COVERAGE,
 	.state_size = sizeof(struct coverage),
 	.whole = true,
 	.take = take,
 	.start = start,
+	.describe = describe,
 	.beat = beat,
 	.end = write_all,
 	.release = release,
