@@ -4,7 +4,7 @@
 load helpers
 load recordings
 
-sampled() { "$CPROF" run -q -s 499 -- "$@" >/dev/null; }
+sampled() { "$CPROF" run -q -s 499 "$@" >/dev/null; }
 
 # A loop that takes most of the time, with code that is inlined from a header.
 two_loops() {
@@ -225,7 +225,7 @@ two_loops() {
 
 @test "annotate: says what an address of a sample is, by how it was taken" {
 	two_loops
-	sampled ./loops
+	sampled --capture=ptrace -- ./loops
 	assert_equal "$("$CPROF" annotate --json work | jq -r .pc)" stop
 	run "$CPROF" annotate --code work
 	assert_output --partial 'samples were taken by stopping the thread'

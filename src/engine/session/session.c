@@ -141,35 +141,6 @@ cprof_status cprof_session_launch(cprof_session *s, const char *path, char *cons
 	return engine_fail(s, engine_launch(s, path, argv, envp));
 }
 
-#define FEW_EMPTY 3 /* arguments at the end that may be meant */
-
-static char **read_cmdline(int32_t pid)
-{
-	struct cp_buf text = { 0 };
-	CP_VEC(char *) words = { 0 };
-	char path[64], *at;
-	size_t last;
-
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	cp_error_free(cp_file_read(AT_FDCWD, path, 1u << 20, &text));
-	if (text.bytes)
-		cp_buf_u8(&text, 0); /* the program may have written anything there */
-	for (at = text.bytes; at && at + 1 < text.bytes + text.size; at += strlen(at) + 1)
-		if (!cp_vec_push(&words, strdup(at)))
-			break;
-	/* A title that a server wrote there leaves the rest empty. */
-	last = words.count;
-	while (last && !*words.items[last - 1])
-		last--;
-	if (words.count - last > FEW_EMPTY)
-		while (words.count > last)
-			free(words.items[--words.count]);
-	if (!cp_vec_push(&words, NULL))
-		cp_vec_free(&words);
-	cp_buf_free(&text);
-	return words.items;
-}
-
 /* Start time of a process, which tells whether its number was given to another one. */
 static uint64_t start_time(pid_t pid)
 {
@@ -199,7 +170,7 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 	s->target = pid;
 	s->attached = true;
 	s->probes = rq.flags & CP_TRACE_PROBES;
-	s->command = read_cmdline(pid);
+	s->command = engine_read_command(pid);
 	cp_info("attached to %u threads of process %d", answer.threads, (int)pid);
 	return engine_choose_capture(s, pid);
 }

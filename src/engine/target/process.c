@@ -404,3 +404,34 @@ uint64_t cprof_thread_cpu_time(const cprof_thread *t)
 {
 	return t ? t->cpu_ns : 0;
 }
+
+/* ---- its arguments ---- */
+
+#define FEW_EMPTY 3 /* arguments at the end that may be meant */
+
+char **engine_read_command(int32_t pid)
+{
+	struct cp_buf text = { 0 };
+	CP_VEC(char *) words = { 0 };
+	char path[64], *at;
+	size_t last;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	cp_error_free(cp_file_read(AT_FDCWD, path, 1u << 20, &text));
+	if (text.bytes)
+		cp_buf_u8(&text, 0); /* the program may have written anything there */
+	for (at = text.bytes; at && at + 1 < text.bytes + text.size; at += strlen(at) + 1)
+		if (!cp_vec_push(&words, strdup(at)))
+			break;
+	/* A title that a server wrote there leaves the rest empty. */
+	last = words.count;
+	while (last && !*words.items[last - 1])
+		last--;
+	if (words.count - last > FEW_EMPTY)
+		while (words.count > last)
+			free(words.items[--words.count]);
+	if (!cp_vec_push(&words, NULL))
+		cp_vec_free(&words);
+	cp_buf_free(&text);
+	return words.items;
+}

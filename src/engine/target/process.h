@@ -32,4 +32,8 @@ void engine_life_free(struct engine_process_life *life);
 /* Frees the thread's open calls of dlopen. */
 void engine_thread_life_free(struct engine_thread_life *life);
 
+/* The arguments that the process began with, or what it wrote over them; NULL-terminated. NULL
+ * without memory. The caller frees each and the list. */
+char **engine_read_command(int32_t pid);
+
 #endif
