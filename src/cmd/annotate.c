@@ -109,6 +109,11 @@ static int run_annotate(struct cp_args *args)
 	uint32_t function;
 	struct cp_error *err = cp_load(path, &o->filter, &loaded);
 
+	if (err && args->count == 1 && !access(args->operands[0], R_OK))
+		err = cp_error_hint(err,
+				    "of the recording '%s', which function? cprof annotate FILE "
+				    "FUNCTION",
+				    args->operands[0]);
 	if (!err)
 		err = has_samples(loaded.profile, path);
 	if (!err)

@@ -72,7 +72,7 @@ const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const s
 {
 	const struct cp_shape_row *own = shapes ? shapes->rows.items : NULL;
 	size_t owned = shapes ? shapes->rows.count : 0, i = 0;
-	bool mine = previous >= own && previous < own + owned;
+	bool mine = owned && previous >= own && previous < own + owned;
 
 	if (!t->name || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return NULL;

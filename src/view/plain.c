@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/plain.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
+#include "report/look/brief.h"
 #include "report/look/table.h"
 #include "view/columns.h"
 
 #define FUNCTIONS_MOST 10
 #define THREADS_MOST 10
 #define PLAIN_COLUMNS 120 /* for all there is */
+#define NAME_COLUMNS 36 /* of a function, so that a line has room on any terminal */
 
 static void add_name(const struct cp_view_row *row, struct cp_buf *out)
 {
-	cp_add_name(out, row->name);
+	struct cp_buf brief CP_CLEANUP(cp_buf_free) = { 0 }, name CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_brief_name(&brief, row->name);
+	cp_add_name(&name, brief.bytes ? brief.bytes : "");
+	cp_text_fit(out, name.bytes ? name.bytes : "", NAME_COLUMNS);
 	if (!*row->image)
 		return;
 	cp_buf_str(out, "  ");

@@ -8,7 +8,7 @@ overhead, and bounds if they are uncertain by more: then what is added up is the
 middle, and what that is off by as of a normal distribution, of which the bound
 is twice the deviation, and an eighth of it is alike in all; but no more than all of
 them added up. total: of calls that are not inside of another one of the same
-function; self: less what the calls made by it took; quantiles: the nearest
+function; self: less what the calls made by it took, and a part of total; quantiles: the nearest
 rank; average and deviation: of calls that are over. A call that is open at the end took until then."""
 
 import collections
@@ -98,7 +98,7 @@ def main():
     assert sorted(got) == sorted(sums), (sorted(got), sorted(sums))
     for name, s in sums.items():
         times = sorted(s.times)
-        want = {"calls": s.calls, "total_ns": s.total.bound(), "self_ns": s.self.bound(),
+        want = {"calls": s.calls, "total_ns": s.total.bound(), "self_ns": min(s.self.bound(), s.total.bound()),
                 "min_ns": rank(times, 0),
                 "average_ns": s.over.bound() // len(times) if times else 0,
                 "deviation_ns": round(statistics.pstdev(s.likely)) if times else 0,

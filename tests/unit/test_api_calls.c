@@ -7,8 +7,10 @@
  */
 #include <cprof/cprof.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -167,6 +169,15 @@ static bool compare_c_library(cprof_image *image, void *data)
 	return false;
 }
 
+static int gate = -1; /* open until the program may end */
+
+static void open_gate(void)
+{
+	if (gate >= 0)
+		close(gate);
+	gate = -1;
+}
+
 static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
 	bool found = false;
@@ -183,6 +194,8 @@ static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context
 	    ++p->reads)
 		p->shown += !memcmp(code, own_code(f), sizeof(code));
 	cprof_for_each_image(compare_c_library, p);
+	if (p->reads && p->c_reads)
+		open_gate();
 	CHECK(cprof_current_call(&call) && call.enter_ns == call.timestamp_ns);
 	if (call.depth > p->deepest)
 		p->deepest = call.depth;
@@ -258,14 +271,29 @@ static cprof_profiler_handle listen(cprof_profiler *p)
 	return h;
 }
 
-static void run(cprof_session *s, char *self)
+/* The program, which ends when its memory was looked at if `looked_at`. */
+static void run_until(cprof_session *s, char *self, bool looked_at)
 {
-	char *argv[] = { self, (char[]){ "run" }, NULL };
+	char number[16] = "";
+	char *argv[] = { self, (char[]){ "run" }, looked_at ? number : NULL, NULL };
+	int ends[2] = { -1, -1 };
 
+	if (looked_at) {
+		CHECK(!pipe(ends) && !fcntl(ends[1], F_SETFD, FD_CLOEXEC));
+		snprintf(number, sizeof(number), "%d", ends[0]);
+		gate = ends[1];
+	}
 	CHECK(cprof_session_launch(s, self, argv, NULL, 0) == CPROF_OK);
 	CHECK(cprof_session_run(s, 0) == CPROF_OK);
 	CHECK_STR(cprof_session_error(s), "");
 	CHECK_U64((uint64_t)WEXITSTATUS(cprof_session_exit_status(s, true)), (uint64_t)program());
+	open_gate();
+	close(ends[0]);
+}
+
+static void run(cprof_session *s, char *self)
+{
+	run_until(s, self, false);
 }
 
 #define EVERYTHING \
@@ -295,7 +323,7 @@ static void test_filter(char *self)
 	cprof_profiler_set_call_instrumentation_filter_callback(h, filter);
 	late_handle = h;
 	cprof_profiler_set_runtime_initialized_callback(h, initialized);
-	run(s, self);
+	run_until(s, self, !SLOW);
 	check_counts(&p);
 	CHECK(p.filtered > 100 && p.late_refused);
 	CHECK_U64(p.with_context, 0);
@@ -322,7 +350,7 @@ static void test_contexts(char *self)
 					   CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT |
 					   CPROF_CALL_INSTRUMENTATION_STACK) == CPROF_OK);
 	cprof_callspec_free(spec);
-	run(s, self);
+	run_until(s, self, !SLOW);
 	check_counts(&p);
 	CHECK_U64(p.with_context, p.enters);
 	CHECK_U64(p.add_enters, 2 * ROUNDS);
@@ -631,8 +659,14 @@ static void test_elt_slow(char *self)
 
 int main(int argc, char **argv)
 {
-	if (argc > 1)
-		_exit(program()); /* leak checks fail under ptrace */
+	if (argc > 1) {
+		int status = program();
+		char end;
+
+		if (argc > 2 && read(atoi(argv[2]), &end, 1) < 0)
+			status = -1;
+		_exit(status); /* leak checks fail under ptrace */
+	}
 	test_filter(argv[0]);
 	test_contexts(argv[0]);
 	test_union_and_hold(argv[0]);
