@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/eventnames.h"
 #include "report/replay/fields.h"
 
 /* In the order of cprof_capture. */
@@ -31,11 +32,8 @@ const struct cp_option cp_sampling_options[] = {
 	{ 0 }
 };
 
-/* In the order of cprof_event_name(). */
-static const char *const event_words[] = { "cycles",	       "instructions",	 "cache-references",
-					   "cache-misses",     "branches",	 "branch-misses",
-					   "page-faults",      "minor-faults",	 "major-faults",
-					   "context-switches", "cpu-migrations", NULL };
+#define EVENT(name, words, type, number, period, kernel) name,
+static const char *const event_words[] = { CP_EVENTS(EVENT) NULL };
 
 static const struct cp_option sampled_event_options[] = {
 	{ "event", 0, CP_OPTION_TEXT, AT(event), .value = "NAME[:N]", .choices = event_words,
@@ -266,12 +264,7 @@ static const struct cp_option live_options[] = {
 	  .completes = CP_COMPLETES_FILES,
 	  .help = "print calls as they come, as cprof replay does, to FILE or standard error; "
 		  "there is no recording then unless --output names one" },
-	{ "flat", 0, CP_OPTION_TRUE, AT(flat), .help = "a line for each event, not indented" },
-	{ "column-view", 0, CP_OPTION_TRUE, AT(by_thread),
-	  .help = "each thread in a column of its own" },
-	{ "fields", 0, CP_OPTION_TEXT, AT(fields), .value = "LIST",
-	  .help = "what stands beside calls, of " CP_FIELD_NAMES ", separated by commas; none: "
-		  "nothing" },
+	CP_LINES_OPTIONS,
 	{ 0 }
 };
 

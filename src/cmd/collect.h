@@ -67,6 +67,19 @@ struct cp_source_options {
 	const char *diff; /* a git revision, or NULL */
 };
 
+/* How calls are printed, by replay or as they come; with AT() for `flat`, `by_thread`, `fields`; the
+ * names of fields are report/replay/fields.h's. */
+#define CP_LINES_OPTIONS \
+	{ "flat", 0, CP_OPTION_TRUE, AT(flat), .help = "a line for each event, not indented" }, \
+		{ "column-view", 0, CP_OPTION_TRUE, AT(by_thread), \
+		  .help = "each thread in a column of its own" }, \
+	{ \
+		"fields", 0, CP_OPTION_TEXT, AT(fields), \
+			.value = "LIST", \
+			.help = "what stands beside calls, of " CP_FIELD_NAMES \
+				", separated by commas; none: nothing" \
+	}
+
 #define CP_COLLECT_NO_CAPTURE 3u
 
 /* Calls shown as they come, by the words of replay. */

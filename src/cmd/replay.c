@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/collect.h"
 #include "cmd/choosing.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
@@ -29,12 +30,7 @@ struct replay_options {
 static const struct cp_option rows[] = {
 	{ "filter", 'F', CP_OPTION_TEXT, AT(functions), .value = "SPEC",
 	  .help = "only these functions: as --trace=SPEC of run takes them" },
-	{ "flat", 0, CP_OPTION_TRUE, AT(flat), .help = "a line for each event, not indented" },
-	{ "column-view", 0, CP_OPTION_TRUE, AT(by_thread),
-	  .help = "each thread in a column of its own" },
-	{ "fields", 0, CP_OPTION_TEXT, AT(fields), .value = "LIST",
-	  .help = "what stands beside calls, of " CP_FIELD_NAMES ", separated by commas; none: "
-		  "nothing" },
+	CP_LINES_OPTIONS,
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "an event a line, as JSON" },
 	{ 0 }
 };

@@ -314,17 +314,17 @@ void engine_send_sampling(cprof_session *s)
 		.wall = s->mode == CPROF_SAMPLE_MODE_REAL,
 		.flags = s->vector_state ? CP_CAPTURE_XSTATE : 0,
 	};
-	const uint32_t before = s->capturing.hz;
 	struct cp_answer answer;
 
 	s->capturing.wall = rq.hz ? rq.wall : s->capturing.wall;
 	/* The tracer goes by the same rule; above perf_event_max_sample_rate it finds that it
 	 * can't. */
-	if (s->capturing.hz && rq.hz && !s->capturing.event)
+	if (s->capturing.hz && rq.hz && !s->capturing.event) {
 		s->capturing.hz = rq.wall ? 0 : rq.hz;
-	if (rq.wall && before && !s->capturing.hz && s->capturing.asked == CPROF_CAPTURE_PERF)
-		engine_warn(s, "the clock of samples was changed: threads are stopped for them "
-			       "since then");
+		if (rq.wall && s->capturing.asked == CPROF_CAPTURE_PERF)
+			engine_warn(s, "the clock of samples was changed: threads are stopped for "
+				       "them since then");
+	}
 	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 }
 

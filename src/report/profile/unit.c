@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/eventnames.h"
 #include "base/text.h"
 #include "record/nettime.h"
 #include "report/look/table.h"
@@ -35,22 +36,12 @@ static const struct cp_unit units[] = {
 /* Samples of an event in the place of time, by its name. */
 #define OF(event, words) \
 	{ \
-		words, "of the " words, words, "sample", "samples", "count", "count", event, \
-			cp_add_count \
-	}
+		words,	 "of the " words, words, "sample",    "samples", \
+		"count", "count",	  event, cp_add_count \
+	},
+#define EVENT(name, words, type, number, period, kernel) OF(name, words)
 static const struct cp_unit events[] = {
-	OF("cycles", "cycles"),
-	OF("instructions", "instructions"),
-	OF("cache-references", "cache references"),
-	OF("cache-misses", "cache misses"),
-	OF("branches", "branches"),
-	OF("branch-misses", "branch misses"),
-	OF("page-faults", "page faults"),
-	OF("minor-faults", "minor faults"),
-	OF("major-faults", "major faults"),
-	OF("context-switches", "context switches"),
-	OF("cpu-migrations", "CPU migrations"),
-	OF("events", "events"), /* of a later version */
+	CP_EVENTS(EVENT) OF("events", "events") /* of a later version */
 };
 
 const struct cp_unit *cp_sample_unit(const struct cp_record_info *info)

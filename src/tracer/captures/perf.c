@@ -84,15 +84,11 @@ static void close_events(struct tracer *tr, struct perf *perf)
 	perf->events.count = 0;
 }
 
-/* Of which nothing is counted as open. */
-static void free_perf(struct perf *perf)
+static void free_perf(struct tracer *tr, struct perf *perf)
 {
-	size_t i;
-
-	for (i = 0; perf && i < perf->events.count; i++)
-		close(perf->events.items[i]);
 	if (!perf)
 		return;
+	close_events(tr, perf);
 	cp_vec_free(&perf->events);
 	perf_rings_close(&perf->rings);
 	free(perf);
@@ -181,7 +177,7 @@ static struct trial try(const struct tracer *tr, struct perf *perf, pid_t tid)
 
 /* ---- all threads ---- */
 
-static int open_all(const struct tracer *tr, struct perf *perf)
+static int open_all(struct tracer *tr, struct perf *perf)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
@@ -198,6 +194,7 @@ static int open_all(const struct tracer *tr, struct perf *perf)
 		if (err == ESRCH)
 			err = 0;
 	}
+	tr->fds_left -= (int)perf->events.count;
 	return err;
 }
 
@@ -245,10 +242,9 @@ void perf_open(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 	ret->threads = t.step;
 	ret->address = perf && perf->user_only ? CP_PERF_USER_ONLY : 0;
 	if (t.errnum || !rq->pid) {
-		free_perf(perf);
+		free_perf(tr, perf);
 		return;
 	}
-	tr->fds_left -= (int)perf->events.count;
 	tr->perf = perf;
 	cp_debug("perf: %zu events, %zu rings of %u KiB, %u bytes of a stack", perf->events.count,
 		 perf->rings.list.count, (unsigned)(perf->rings.size >> 10), perf->stack);
@@ -265,10 +261,7 @@ static bool change_rate(struct tracer *tr, uint32_t hz)
 	perf->on = false;
 	perf->hz = hz;
 	perf->period_ns = CP_NS_PER_S / hz;
-	if (open_all(tr, perf))
-		return false;
-	tr->fds_left -= (int)perf->events.count;
-	return true;
+	return !open_all(tr, perf);
 }
 
 void perf_set(struct tracer *tr, const struct cp_request *rq)
@@ -322,6 +315,5 @@ void perf_close(struct tracer *tr)
 	perf_take(tr);
 	perf_totals(tr);
 	tr->perf = NULL;
-	close_events(tr, perf);
-	free_perf(perf);
+	free_perf(tr, perf);
 }

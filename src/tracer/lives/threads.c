@@ -30,8 +30,9 @@
  * Threads go on without. As many as `fds_all` are for processes. */
 static void make_room(struct tracer *tr)
 {
-	if ((int)tr->by_pid.count * PROCESS_FDS + SPARE_FDS >=
-	    2 * tr->fds_all - FIXED_FDS - (tr->fds_all - tr->fds_left))
+	int processes = (int)tr->by_pid.count * PROCESS_FDS, threads = tr->fds_all - tr->fds_left;
+
+	if (processes + threads + FIXED_FDS + SPARE_FDS >= 2 * tr->fds_all)
 		threads_close(tr);
 }
 
@@ -42,8 +43,6 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 		.parent = parent,
 		.birth = birth,
 	};
-	make_room(tr);
-
 	struct process *p = calloc(1, sizeof(*p));
 	struct space *space =
 		birth == CP_BIRTH_FORKED ? inherit_space(tr, pid, parent) : space_create(pid);
@@ -101,8 +100,10 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		.e = { .type = CP_EVENT_THREAD, .ts_ns = cp_now(), .pid = pid, .tid = tid },
 	};
 
-	if (!p)
+	if (!p) {
+		make_room(tr);
 		p = process_add(tr, pid, birth, parent);
+	}
 	if (!t || !p || !cp_vec_push(&p->threads, t)) {
 		free(t);
 		return NULL;
