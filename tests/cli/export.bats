@@ -120,6 +120,27 @@ exported() { cp "$BATS_FILE_TMPDIR/$1.out" .; }
 	grep -q 'malloc' out
 }
 
+@test "a stack that does not reach the root says so in every format" {
+	needs protoc
+	exported firefox
+	firefox_folded firefox.out ms >sums
+	grep -q '^\[truncated\];lost;' sums
+	exported speedscope
+	run jq -r '.shared.frames as $f | [.profiles[].samples[] | map($f[.].name)] | unique[] |
+		select(.[0] == "[truncated]") | .[1]' speedscope.out
+	assert_output lost
+	exported chrome
+	run jq -r '[.traceEvents[] | select(.name == "[truncated]" or .name == "lost") | .name] |
+		sort | join(" ")' chrome.out
+	assert_output '[truncated] lost'
+	exported pprof
+	gunzip <pprof.out | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report/export" pprof.proto >out
+	assert_equal "$(grep -c '^string_table: "\[truncated\]"' out)" 1
+	"$CPROF" export -f perfetto -o perfetto.out "$BATS_FILE_TMPDIR/cprof.data"
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <perfetto.out >out
+	assert_file_contains out '"\[truncated\]"'
+}
+
 @test "speedscope: as its own schema has it, totals agree" {
 	exported speedscope
 	run jq -c '[([.profiles[].weights | add] | add), [.profiles[].name], ([.profiles[] |

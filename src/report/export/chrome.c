@@ -118,7 +118,7 @@ static CP_ERROR add_sample(struct cp_chrome *c, const struct cp_record_sample *s
 	}
 	at = at < from ? from : at;
 	c->thread = s->thread;
-	frames = cp_profile_walk(c->p, s->stack, &count);
+	frames = cp_profile_walk_marked(c->p, s->stack, &count);
 	close_to(c, common(c, frames, count));
 	for (i = 0; i < c->open.count; i++)
 		cp_cost_add(&c->open.items[i].cost, &cost);

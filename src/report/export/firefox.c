@@ -96,7 +96,7 @@ static bool add_stack(struct firefox *x, struct thread *t, uint32_t stack, uint3
 	uint32_t node = 0, frame; /* node: index + 1 */
 	const uint64_t *known;
 	size_t count, i;
-	const uint32_t *frames = cp_profile_walk(x->p, stack, &count);
+	const uint32_t *frames = cp_profile_walk_marked(x->p, stack, &count);
 
 	for (i = 0; i < count; i++) {
 		if (!add_frame(x, t, frames[i], &frame))

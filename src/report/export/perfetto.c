@@ -441,7 +441,7 @@ static CP_ERROR put_stack(struct cp_perfetto *w, uint32_t stack)
 	if (w->stacks[stack])
 		return NULL;
 	w->stacks[stack] = true;
-	frames = cp_profile_walk(w->p, stack, &count);
+	frames = cp_profile_walk_marked(w->p, stack, &count);
 	ids = calloc(count, sizeof(*ids));
 	if (!ids)
 		return cp_error_nomem();

@@ -193,6 +193,7 @@ static void write_locations(struct pprof *w)
 		write_location(w, i + 1, cp_record_get_location(w->p->record, (uint32_t)i),
 			       first[i], first[i + 1]);
 	write_location(w, count + 1, NULL, w->p->no_stack, w->p->no_stack + 1);
+	write_location(w, count + 2, NULL, w->p->cut, w->p->cut + 1);
 }
 
 /* ---- samples ---- */
@@ -234,16 +235,16 @@ static void thread_labels(struct pprof *w, struct labels *l, uint32_t thread)
  * once, innermost first. */
 static size_t locations_of(const struct pprof *w, uint32_t stack, uint64_t *ids)
 {
-	uint64_t none = cp_record_location_count(w->p->record) + 1;
+	uint64_t none = cp_record_location_count(w->p->record) + 1, cut = none + 1;
 	const uint32_t *frames;
 	size_t count, n = 0;
 
-	frames = cp_profile_walk(w->p, stack, &count);
+	frames = cp_profile_walk_marked(w->p, stack, &count);
 	while (count-- > 0) {
 		const struct cp_frame *f = &w->p->frames.items[frames[count]];
 
 		if (f->location == CP_RECORD_NONE)
-			ids[n++] = none;
+			ids[n++] = frames[count] == w->p->cut ? cut : none;
 		else if (frames[count] == w->p->location_frames[f->location])
 			ids[n++] = f->location + 1;
 	}
@@ -271,7 +272,7 @@ static size_t values_of(const struct pprof *w, size_t number, int64_t *values)
 
 static void write_samples(struct pprof *w)
 {
-	CP_FREE uint64_t *ids = calloc(w->p->depth_max + 1, sizeof(*ids));
+	CP_FREE uint64_t *ids = calloc(w->p->depth_max + 2, sizeof(*ids));
 	size_t i;
 
 	if (!ids) {

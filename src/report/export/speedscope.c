@@ -59,7 +59,7 @@ static void write_stack(struct speedscope *s, uint32_t stack)
 	size_t count, i;
 
 	cp_json_begin(&s->j, NULL, '[');
-	frames = cp_profile_walk(s->p, stack, &count);
+	frames = cp_profile_walk_marked(s->p, stack, &count);
 	for (i = 0; i < count; i++)
 		cp_json_u64(&s->j, NULL, s->p->frames.items[frames[i]].function);
 	cp_json_end(&s->j, ']');

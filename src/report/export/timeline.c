@@ -35,7 +35,7 @@ void cp_label_text(const struct cp_timeline *t, const struct cp_label *label, st
 		cp_thread_name(t->p, label->ref, out);
 		break;
 	case CP_LABEL_TRUNCATED:
-		cp_buf_str(out, "[truncated]");
+		cp_buf_str(out, CP_TRUNCATED_NAME);
 		break;
 	case CP_LABEL_SMALL:
 		cp_buf_str(out, "[too little to be kept apart]");

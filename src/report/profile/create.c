@@ -173,7 +173,7 @@ static CP_ERROR add_location(struct cp_profile *p, uint32_t n)
 static CP_ERROR add_locations(struct cp_profile *p)
 {
 	size_t count = cp_record_location_count(p->record), n;
-	struct cp_frame frame = { .location = CP_RECORD_NONE };
+	struct cp_frame none = { .location = CP_RECORD_NONE }, cut = none;
 	uint32_t image;
 
 	free(p->location_frames);
@@ -184,9 +184,12 @@ static CP_ERROR add_locations(struct cp_profile *p)
 	for (n = 0; n < count; n++)
 		CP_TRY(add_location(p, (uint32_t)n));
 	p->location_frames[count] = p->no_stack = (uint32_t)p->frames.count;
+	p->cut = p->no_stack + 1;
 	CP_TRY(add_image(p, NULL, &image));
-	CP_TRY(add_function(p, image, "[no stack]", NULL, &frame.function));
-	return cp_vec_push(&p->frames, frame) ? NULL : cp_error_nomem();
+	CP_TRY(add_function(p, image, "[no stack]", NULL, &none.function));
+	CP_TRY(add_function(p, image, CP_TRUNCATED_NAME, NULL, &cut.function));
+	return cp_vec_push(&p->frames, none) && cp_vec_push(&p->frames, cut) ? NULL
+									     : cp_error_nomem();
 }
 
 /* Makes room for the longest walk, so that walking can't fail. */
@@ -210,7 +213,7 @@ static CP_ERROR prepare_walk(struct cp_profile *p)
 			p->depth_max = depth;
 	}
 	free(p->walk);
-	p->walk = calloc(p->depth_max + 1, sizeof(*p->walk));
+	p->walk = calloc(p->depth_max + 2, sizeof(*p->walk));
 	return p->walk ? NULL : cp_error_nomem();
 }
 

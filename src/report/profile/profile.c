@@ -201,6 +201,19 @@ bool cp_profile_truncated(const struct cp_profile *p, uint32_t stack)
 	return flags & CP_RECORD_STACK_TRUNCATED;
 }
 
+const uint32_t *cp_profile_walk_marked(const struct cp_profile *p, uint32_t stack,
+				       size_t *count_ret)
+{
+	const uint32_t *frames = cp_profile_walk(p, stack, count_ret);
+
+	if (!cp_profile_truncated(p, stack) || frames[0] == p->no_stack)
+		return frames;
+	memmove(p->walk + 1, p->walk, *count_ret * sizeof(*p->walk));
+	p->walk[0] = p->cut;
+	++*count_ret;
+	return p->walk;
+}
+
 /* ---- adding up ---- */
 
 void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_calls, bool begins)

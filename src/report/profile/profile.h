@@ -24,6 +24,8 @@
 #include "record/nettime.h"
 #include "record/record.h"
 
+#define CP_TRUNCATED_NAME "[truncated]" /* around a stack that does not reach the root */
+
 /* An amount that was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
  * say, and ticks of the sampler. Of calls it is the most likely time, which is good for
  * shares and for what has to add up; what is shown is cp_cost_shown(). */
@@ -191,6 +193,7 @@ struct cp_profile {
 	struct cp_map wait_sums; /* function, function of the C library: ns */
 	uint32_t *walk;
 	uint32_t no_stack; /* the frame of samples without any */
+	uint32_t cut; /* the frame around stacks that do not reach the root */
 	size_t depth_max;
 };
 
@@ -235,6 +238,11 @@ uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location);
  * of their own. Never none: an empty stack is one frame "[no stack]". Good
  * until the next walk. */
 const uint32_t *cp_profile_walk(const struct cp_profile *p, uint32_t stack, size_t *count_ret);
+
+/* As cp_profile_walk(), with [truncated] around a stack that does not reach the root: for
+ * formats that have no other word for it. */
+const uint32_t *cp_profile_walk_marked(const struct cp_profile *p, uint32_t stack,
+				       size_t *count_ret);
 bool cp_profile_truncated(const struct cp_profile *p, uint32_t stack);
 
 static inline const struct cp_function *cp_profile_function(const struct cp_profile *p,

@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "report/profile/profile.h"
 
-#define TRUNCATED_NAME "[truncated]"
-
 void cp_thread_name(const struct cp_profile *p, uint32_t thread, struct cp_buf *out)
 {
 	const struct cp_record_thread *t = NULL;
@@ -48,7 +46,7 @@ void cp_tree_name(const struct cp_tree *tree, uint32_t node, struct cp_buf *out)
 		cp_thread_name(tree->profile, n->ref, out);
 		break;
 	case CP_NODE_TRUNCATED:
-		cp_buf_str(out, TRUNCATED_NAME);
+		cp_buf_str(out, CP_TRUNCATED_NAME);
 		break;
 	case CP_NODE_FUNCTION:
 		cp_buf_str(out, tree->profile->functions.items[n->ref].name);
