@@ -192,6 +192,14 @@ typedef struct cprof_call_event {
 	const cprof_function *target; /* TAIL_CALL; NULL: not known */
 	uint32_t depth; /* 0: outermost */
 	uint8_t kind; /* cprof_call_event_kind */
+	uint32_t value_count;
+	/* ENTER: arguments; LEAVE: the result; where a profiler asked for contexts, and all of
+	 * them are numbers, enumerators, addresses or texts. NULL: none. [cb] */
+	const cprof_value *values;
+	/* What such values have alike whatever call it is: all but number, text, symbol and
+	 * address. The same pointer says that it is the same: a key for what a profiler works
+	 * out of it once. */
+	const cprof_value *form;
 } cprof_call_event;
 
 /* Who called a function that is entered. */

@@ -246,12 +246,13 @@ size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_recor
 		size_t size = committed(records, position, &stamp);
 		uint32_t site = head->what & SITE_MASK, units = head->what >> CP_DETOUR_SITE_BITS;
 
-		if (!size || site >= CP_DETOUR_SITES || units - 1 > 1 ||
+		if (!size || site >= CP_DETOUR_SITES || !units ||
 		    is_cancelled(records, position + size))
 			break;
 		to->time = time_of(stamp, now);
 		to->sp = (uint64_t)head->sp << 3;
-		to->caller = units > 1 ? *(const uint64_t *)(head + 1) : 0;
+		to->values = (const uint64_t *)(head + 1);
+		to->words = 2 * (units - 1);
 		to->end = position += size;
 		to->site = site;
 	}

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "record/call_form.h"
 #include "record/format.h"
 
-#define EVENT_MAX 64 /* bytes, of an odd one */
+#define EVENT_MAX 64 /* bytes, of an odd one without values */
+#define BYTES_MAX (CP_CALL_BLOCK_EVENTS * EVENT_MAX + ((size_t)1 << 20))
 
 /* The open calls of a thread, by depth. */
 struct cp_call_opens {
@@ -16,6 +18,7 @@ struct cp_call_opens {
 /* The block under way. */
 struct coding {
 	struct cp_call_coder *coder;
+	uint32_t form; /* of the event under way, in the coder + 1; 0: no values */
 	struct cp_call_opens *opens;
 	uint64_t start_ns, units; /* of the last event, since the start */
 	uint8_t *at;
@@ -77,6 +80,19 @@ static inline struct cp_call_callees *callees_of(struct coding *c, const struct 
 	return callees;
 }
 
+/* The form that values of the function's enters, or leaves, have by now; NULL: none can. */
+static inline uint32_t *form_of(struct coding *c, const struct cp_call_entry *e)
+{
+	struct cp_call_callees *own;
+
+	if (e->kind > CP_RECORD_LEAVE)
+		return NULL;
+	own = &c->coder->callees.items[e->function + 1];
+	if (own->block != c->coder->block)
+		*own = (struct cp_call_callees){ .block = c->coder->block };
+	return &own->forms[e->kind == CP_RECORD_LEAVE];
+}
+
 static inline void opened(struct coding *c, const struct cp_call_entry *e, uint64_t ts_ns)
 {
 	c->opens->depth = e->depth + 1;
@@ -127,6 +143,7 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 	bool by_signal = enter && CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL;
 	uint64_t ts_ns = put_first(c, CP_CALL_ODD, e->ts_ns), duration = e->duration_ns, inner = 0;
 	uint8_t *what = c->at++;
+	uint32_t *form;
 
 	if (!enter && !frame && e->depth < c->opens->frames.count)
 		old = &c->opens->frames.items[e->depth];
@@ -161,6 +178,12 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 		c->at = put_uleb(c->at, duration);
 		c->at = put_uleb(c->at, inner);
 	}
+	form = form_of(c, e);
+	if (form && *form != c->form) {
+		*what |= CP_CALL_ODD_FORM;
+		c->at = cp_call_form_put(c->coder, c->form, c->at);
+		*form = c->form;
+	}
 	if (enter)
 		opened(c, e, ts_ns);
 	else
@@ -169,8 +192,13 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 
 static inline void put_event(struct coding *c, const struct cp_call_entry *e)
 {
+	const uint32_t *form = c->coder->forms ? form_of(c, e) : NULL;
 	struct cp_call_open *frame;
 
+	if (form && *form != c->form) {
+		put_odd(c, e);
+		return;
+	}
 	if (e->kind == CP_RECORD_ENTER && !e->flags && e->target == CP_RECORD_NONE &&
 	    e->depth == c->opens->depth) {
 		put_enter(c, e);
@@ -239,10 +267,11 @@ bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functio
 {
 	struct cp_call_opens *opens = opens_of(coder, thread);
 	struct coding c = { .coder = coder, .opens = opens };
-	size_t i;
+	const uint8_t *end;
+	size_t size, i;
 
 	if (!coder->bytes)
-		coder->bytes = malloc(CP_CALL_BLOCK_EVENTS * EVENT_MAX);
+		coder->bytes = malloc(BYTES_MAX);
 	if (!opens || !coder->bytes || !deepen(opens, entries, count) ||
 	    !GROW(&coder->callees, functions + 1) || !GROW(&coder->used, functions) ||
 	    !cp_vec_reserve(&coder->functions, functions))
@@ -251,13 +280,25 @@ bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functio
 	coder->functions.count = 0;
 	c.start_ns = count ? entries->ts_ns : 0;
 	c.at = coder->bytes;
+	end = coder->bytes + BYTES_MAX;
 	*ret = (struct cp_call_block){ .thread = thread,
 				       .count = (uint32_t)count,
 				       .depth = opens->depth,
 				       .start_ns = c.start_ns,
 				       .costs = *costs };
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		c.form = cp_call_form_of(coder, &entries[i], &size);
+		if (size > (size_t)(end - c.at) - (count - i) * EVENT_MAX) {
+			if (i)
+				break;
+			c.form = 0; /* so much that no block could have it */
+		}
 		put_event(&c, &entries[i]);
+		ret->valued |= c.form != 0;
+		if (c.form)
+			c.at = cp_call_form_values(coder, c.form, &entries[i], c.at);
+	}
+	ret->count = (uint32_t)i;
 	ret->bytes = coder->bytes;
 	ret->size = (size_t)(c.at - coder->bytes);
 	ret->functions = coder->functions.items;
@@ -278,6 +319,8 @@ void cp_call_coder_free(struct cp_call_coder *coder)
 	cp_vec_free(&coder->callees);
 	cp_vec_free(&coder->used);
 	cp_vec_free(&coder->functions);
+	cp_call_forms_free(coder->forms);
+	coder->forms = NULL;
 	free(coder->bytes);
 	coder->bytes = NULL;
 }

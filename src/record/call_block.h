@@ -3,8 +3,8 @@
  * Calls of one thread in blocks of some thousands, for who tells millions a second: two
  * bytes an event or less. What all that can be expected to be is not written (cp_call_block
  * says what that is), so a block takes nothing that is not enter, leave or the like, no
- * stack and no value; those go beside it, as events of their own (calls.h), and readers put
- * all in the order of time.
+ * stack and no value that has parts; those go beside it, as events of their own (calls.h),
+ * and readers put all in the order of time.
  *
  * An event begins with a byte: what it is in the low three bits, above them the time since
  * the last one in units of 8 ns, where 31 says that more comes (LEB128, behind the byte):
@@ -16,8 +16,11 @@
  *     6        anything: a byte that says what, then as CP_CALL_ODD_* say
  *     7        tail call of the call that is expected, to: number + 1, or 0
  *
- * A block knows nothing of those before it: each begins without known calls and callees. So
- * a lost chunk spoils no other, and blocks can be decoded in any order.
+ * Behind it stand its values, where it has any (call_form.h): an odd event says which form
+ * those of its function's enters, or leaves, have from now on.
+ *
+ * A block knows nothing of those before it: each begins without known calls, callees and
+ * forms. So a lost chunk spoils no other, and blocks can be decoded in any order.
  */
 #ifndef CP_RECORD_CALL_BLOCK_H
 #define CP_RECORD_CALL_BLOCK_H
@@ -41,7 +44,15 @@ struct cp_call_entry {
 	uint32_t target; /* of a call by a signal its number */
 	uint8_t kind; /* ENTER, LEAVE, TAIL_CALL, UNWIND */
 	uint8_t flags;
+	uint16_t value_count; /* CP_CALL_VALUES_MAX at most */
+	/* ENTER: arguments; LEAVE: the result. Borrowed; none has items. */
+	const cprof_value *values;
+	/* What they are but for number, text, symbol and address; the same pointer says that
+	 * it is the same. A text's kind is STRING, that of a value POINTER where it is NULL;
+	 * address not 0, and symbol not NULL, where values may have them. */
+	const cprof_value *form;
 };
+#define CP_CALL_VALUES_MAX 64u
 
 /* Tells the next events of a thread. Overheads are what `costs` come to. */
 void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
@@ -72,6 +83,7 @@ enum {
 #define CP_CALL_ODD_FLAGS 16u
 #define CP_CALL_ODD_TARGET 32u /* + 1; of a call by a signal its number */
 #define CP_CALL_ODD_DURATION 64u /* ns, then calls inside; else by the enter */
+#define CP_CALL_ODD_FORM 128u /* of the values from now on (call_form.h) */
 
 /* A call that is open at its depth. */
 struct cp_call_open {
@@ -85,6 +97,7 @@ struct cp_call_open {
 struct cp_call_callees {
 	uint64_t block; /* in which; else none */
 	uint32_t last[CP_CALL_RANKS]; /* function + 1 */
+	uint32_t forms[2]; /* + 1, of the function's own enters and leaves; 0: no values */
 };
 
 /* A block that is encoded. */
@@ -98,6 +111,7 @@ struct cp_call_block {
 	size_t size;
 	const uint32_t *functions; /* that it refers to; of a block that was read NULL */
 	size_t function_count;
+	bool valued; /* events have values */
 };
 
 /* Moves `function` + 1 to the front of the callees; its rank was `rank`, CP_CALL_RANKS: it
@@ -134,10 +148,12 @@ struct cp_call_coder {
 	CP_VEC(uint32_t) functions; /* of the block under way */
 	uint64_t block; /* the number of that */
 	uint8_t *bytes; /* owned; room for a block */
+	struct cp_call_forms *forms; /* owned; NULL: no values yet */
 };
 
 /* The next block of a thread; at most CP_CALL_BLOCK_EVENTS. `functions`: how many there
- * are. `ret` is good until the next. False without memory. */
+ * are. `ret` is good until the next; its count is less where values left no room. False
+ * without memory. */
 bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functions,
 		    const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		    size_t count, struct cp_call_block *ret);

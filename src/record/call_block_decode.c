@@ -35,6 +35,8 @@ bool cp_call_block_open(struct cp_call_block_reader *r, const void *bytes, size_
 	r->depth = r->block.depth;
 	r->units = 0;
 	r->number++;
+	r->has_values = false;
+	cp_call_form_begin(&r->forms);
 	return true;
 }
 
@@ -144,6 +146,41 @@ static uint32_t reference(uint64_t number)
 	return number && number <= CP_RECORD_NONE ? (uint32_t)(number - 1) : CP_RECORD_NONE;
 }
 
+/* The form that values of the event's function have where it is entered, or left. */
+static uint32_t *form_of(struct cp_call_block_reader *r, const struct cp_record_call *call)
+{
+	struct cp_call_callees *own = NULL;
+
+	if (call->kind <= CP_RECORD_LEAVE)
+		own = callees_of(r, call->function + 1);
+	return own ? &own->forms[call->kind == CP_RECORD_LEAVE] : NULL;
+}
+
+static bool get_form(struct cp_call_block_reader *r, const struct cp_record_call *call)
+{
+	uint32_t form, *to;
+
+	if (!cp_call_form_get(&r->forms, &r->c, &form))
+		return false;
+	to = form_of(r, call);
+	if (to)
+		*to = form;
+	r->has_values = true;
+	return to;
+}
+
+static enum cp_call_read get_values(struct cp_call_block_reader *r, struct cp_record_call *call)
+{
+	const uint32_t *form = form_of(r, call);
+
+	if (!form || !*form)
+		return CP_CALL_READ;
+	if (!cp_call_form_read(&r->forms, &r->c, *form, call))
+		return r->forms.no_memory ? CP_CALL_READ_NOMEM : CP_CALL_READ_BROKEN;
+	call->result_count = call->kind == CP_RECORD_LEAVE;
+	return CP_CALL_READ;
+}
+
 static enum cp_call_read get_odd(struct cp_call_block_reader *r, struct cp_record_call *call)
 {
 	uint8_t what = cp_cursor_u8(&r->c);
@@ -179,6 +216,8 @@ static enum cp_call_read get_odd(struct cp_call_block_reader *r, struct cp_recor
 		return CP_CALL_READ_BROKEN;
 	call->function = (uint32_t)function;
 	call->depth = (uint32_t)depth;
+	if (what & CP_CALL_ODD_FORM && !get_form(r, call))
+		return r->forms.no_memory ? CP_CALL_READ_NOMEM : CP_CALL_READ_BROKEN;
 	if (enter)
 		return opened(r, call) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
 	closed(r, call, inner);
@@ -216,6 +255,8 @@ enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_r
 		got = get_enter(r, code - CP_CALL_ENTER, call);
 	if (code == CP_CALL_TAIL)
 		call->target = reference(cp_cursor_uleb(&r->c));
+	if (got == CP_CALL_READ && r->has_values)
+		got = get_values(r, call);
 	return got == CP_CALL_READ && r->c.bad ? CP_CALL_READ_BROKEN : got;
 }
 
@@ -224,6 +265,7 @@ void cp_call_block_reader_free(struct cp_call_block_reader *r)
 	cp_vec_free(&r->frames);
 	cp_map_free(&r->places);
 	cp_vec_free(&r->callees);
+	cp_call_form_reader_free(&r->forms);
 }
 
 /* ---- a section ---- */

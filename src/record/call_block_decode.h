@@ -8,6 +8,7 @@
 #include "base/cursor.h"
 #include "base/map.h"
 #include "record/call_block.h"
+#include "record/call_form_decode.h"
 
 struct cp_record;
 struct cp_record_decoder;
@@ -32,6 +33,8 @@ struct cp_call_block_reader {
 	CP_VEC(struct cp_call_open) frames; /* by depth */
 	struct cp_map places; /* function + 1 -> callees */
 	CP_VEC(struct cp_call_callees) callees;
+	bool has_values; /* so far, in this block */
+	struct cp_call_form_reader forms;
 };
 
 enum cp_call_read { CP_CALL_READ, CP_CALL_READ_END, CP_CALL_READ_BROKEN, CP_CALL_READ_NOMEM };

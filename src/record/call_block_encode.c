@@ -33,6 +33,7 @@ void cp_record_encode_block(struct cp_record_encoder *e, uint32_t part,
 	cp_buf_add(&b->blocks, block->bytes, block->size);
 	b->blocks.failed |= b->one.failed;
 	b->part = part;
+	b->valued |= block->valued;
 	b->count += block->count;
 	e->pending += block->size + b->one.size + 4 * CP_RECORD_NUMBER_MAX;
 	cp_record_encode_check(e);
@@ -50,12 +51,15 @@ void cp_record_put_blocks(struct cp_record_encoder *e)
 	cp_buf_uleb(&e->body, b->count);
 	cp_buf_add(&e->body, b->blocks.bytes, b->blocks.size);
 	e->body.failed |= b->blocks.failed;
-	cp_record_put_field(&e->payload, CP_RECORD_CALL_BLOCKS, e->body.bytes, e->body.size);
+	cp_record_put_field(&e->payload,
+			    b->valued ? CP_RECORD_CALL_BLOCKS_VALUED : CP_RECORD_CALL_BLOCKS,
+			    e->body.bytes, e->body.size);
 	e->payload.failed |= e->body.failed;
 	e->sample_bytes += e->body.size;
 	e->sink->calls += b->count;
 	e->sink->quick = true;
 	b->count = 0;
+	b->valued = false;
 	cp_buf_clear(&b->blocks);
 }
 

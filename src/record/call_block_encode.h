@@ -16,6 +16,7 @@ struct cp_record_blocks {
 	struct cp_buf blocks, one;
 	uint64_t count; /* events */
 	uint32_t part; /* of these */
+	bool valued; /* one of them is */
 };
 
 /* The thread and the functions of the block must exist. */

@@ -99,6 +99,8 @@ struct cp_record_call {
 	uint32_t value_count;
 	uint32_t result_count; /* LEAVE: 1 when the first value is the result */
 	uint32_t changed_count; /* LEAVE: of the last values */
+	/* What is read of a block: what such values have alike (call_block.h); else NULL. */
+	const cprof_value *form;
 };
 
 /* Strings and values are copied. */

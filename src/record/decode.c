@@ -194,6 +194,7 @@ static const struct {
 	{ CP_RECORD_COUNTERS, decode_counters },
 	{ CP_RECORD_LIVES, decode_lives },
 	{ CP_RECORD_CALL_BLOCKS, cp_record_decode_blocks },
+	{ CP_RECORD_CALL_BLOCKS_VALUED, cp_record_decode_blocks },
 	{ CP_RECORD_SUMS, cp_record_decode_sums },
 	{ CP_RECORD_SOURCE, cp_record_decode_source },
 	{ CP_RECORD_CODE, cp_record_decode_code },

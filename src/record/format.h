@@ -39,7 +39,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 8 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 9 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -102,6 +102,7 @@ enum cp_record_section {
 	CP_RECORD_CALL_BLOCKS = 28, /* see call_block.h */
 	CP_RECORD_SOURCE = 29, /* see enclosed.h */
 	CP_RECORD_CODE = 30,
+	CP_RECORD_CALL_BLOCKS_VALUED = 31, /* with values: see call_form.h */
 };
 
 #define CP_RECORD_WIDTH_MAX 7

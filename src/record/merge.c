@@ -17,6 +17,7 @@
 #include "record/merge.h"
 #include "base/cleanup.h"
 #include "record/arena.h"
+#include "record/block_events.h"
 #include "record/call_decode.h"
 #include "record/call_walk.h"
 #include "record/combine.h"
@@ -465,65 +466,57 @@ static bool copy_call(void *ctx, const struct cp_record_call *from)
 	return true;
 }
 
-/* The events of a block, with numbers of the output. False: there is none to write. */
-static bool read_block(struct merge *m, const struct cp_shard *shard,
-		       struct cp_call_block_reader *from, struct cp_call_entry *entries,
-		       struct cp_call_block *ret)
+/* The output's numbers and times for the input's. */
+static void renumber(struct merge *m, const struct cp_shard *shard, struct cp_call_entry *e)
 {
 	const struct cp_record *r = shard->record;
-	struct cp_record_call call;
+	bool by_signal = e->kind == CP_RECORD_ENTER &&
+			 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL;
 
-	*ret = from->block;
-	ret->count = 0;
-	while (cp_call_block_next(from, &call) == CP_CALL_READ) {
-		if (!cp_record_call_resolve(r, &call))
-			continue;
-		ret->thread = m->numbers[shard->input].threads[call.thread];
-		entries[ret->count++] = (struct cp_call_entry){
-			.ts_ns = call.ts_ns + (r->merged ? 0 : cp_record_shift(&r->info)),
-			.duration_ns = call.duration_ns,
-			.function = location(m, shard->input, call.function),
-			.depth = call.depth,
-			.target = call.count ? call.count
-				  : call.target == CP_RECORD_NONE
-					  ? CP_RECORD_NONE
-					  : location(m, shard->input, call.target),
-			.kind = call.kind,
-			.flags = call.flags,
-		};
-	}
-	return ret->count;
+	e->ts_ns += r->merged ? 0 : cp_record_shift(&r->info);
+	e->function = location(m, shard->input, e->function);
+	if (!by_signal && e->target != CP_RECORD_NONE)
+		e->target = location(m, shard->input, e->target);
 }
 
 /* Blocks stay what they are: their times are exact at their beginnings alone. */
+static void write_block(struct merge *m, uint32_t thread, uint32_t part,
+			struct cp_call_coder *coder, const struct cp_block_events *events)
+{
+	const struct cp_call_costs *costs = &events->reader.block.costs;
+	struct cp_call_block block;
+	size_t at;
+
+	for (at = 0; at < events->entries.count; at += block.count) {
+		if (!ok(m, cp_call_encode(coder, thread, m->locations.count, costs,
+					  events->entries.items + at, events->entries.count - at,
+					  &block)))
+			return;
+		cp_record_encode_block(&m->encoder, part, &block);
+	}
+}
+
 static void write_blocks(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
-	struct cp_call_block_reader reader = { 0 };
+	struct cp_block_events events = { 0 };
 	struct cp_call_coder coder = { 0 };
-	struct cp_call_entry *entries = NULL;
-	struct cp_call_block block;
-	struct cp_buf bytes = { 0 };
+	struct cp_call_entry *entry;
 	size_t at, to;
 
 	cp_record_blocks_of(shard->record, shard->number, &at, &to);
-	if (at < to)
-		entries = malloc(CP_CALL_BLOCK_EVENTS * sizeof(*entries));
-	for (; at < to && ok(m, entries); at++) {
-		const struct cp_record_call_block_at *it = &shard->record->call_blocks.items[at];
-
-		if (!ok(m, cp_record_block_bytes(shard->record, it, &bytes)) ||
-		    !cp_call_block_open(&reader, bytes.bytes, bytes.size) ||
-		    !read_block(m, shard, &reader, entries, &block))
-			continue;
-		if (!ok(m, cp_call_encode(&coder, block.thread, m->locations.count, &block.costs,
-					  entries, block.count, &block)))
+	for (; at < to; at++) {
+		if (!ok(m, cp_block_events_read(shard->record,
+						&shard->record->call_blocks.items[at], &events)))
 			break;
-		cp_record_encode_block(&m->encoder, part, &block);
+		if (!events.entries.count)
+			continue;
+		cp_vec_for_each(&events.entries, entry)
+			renumber(m, shard, entry);
+		write_block(m, m->numbers[shard->input].threads[events.thread], part, &coder,
+			    &events);
 	}
-	free(entries);
-	cp_buf_free(&bytes);
 	cp_call_coder_free(&coder);
-	cp_call_block_reader_free(&reader);
+	cp_block_events_free(&events);
 }
 
 static void write_calls(struct merge *m, const struct cp_shard *shard, uint32_t part)

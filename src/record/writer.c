@@ -453,11 +453,13 @@ void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
 		b = n ? batch(w) : NULL;
 		if (!b)
 			continue;
-		w->calls += n;
 		if (!cp_call_encode(&w->coder, thread, w->locations.count, costs, entries + i, n,
 				    &block) ||
 		    !cp_record_batch_block(b, &block))
 			no_memory(w);
+		else
+			n = block.count;
+		w->calls += n;
 		if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
 			cp_record_flush(w);
 	}

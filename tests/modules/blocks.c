@@ -2,28 +2,50 @@
  *
  * A profiler that prints calls of the program's first thread in the order in which they
  * are told, into the file that its arguments name: in blocks, or, where the name ends with
- * ".single", one by one.
+ * ".single", one by one; with values, where it has ".values" in it.
  *
- *     DEPTH enter|leave|tail|unwind FUNCTION [TARGET]
- *     blocks EVENTS                            at the end
+ *     DEPTH enter|leave|tail|unwind FUNCTION [TARGET] [VALUES]
+ *     blocks EVENTS VALUES                     at the end, of those that came in blocks
  */
 #include <cprof/cprof.h>
 #include <stdio.h>
 #include <string.h>
 
+#define CALLS \
+	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
+	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
+
 struct cprof_profiler {
 	FILE *out;
-	uint64_t in_blocks, last_ns;
+	uint64_t in_blocks, values_in_blocks, last_ns;
 };
 static cprof_profiler prof;
 
 static void print(cprof_profiler *p, uint64_t ts_ns, uint32_t depth, const char *what,
 		  const cprof_function *f, const cprof_function *target)
 {
-	fprintf(p->out, "%u %s %s %s%s\n", depth, what, cprof_function_name(f),
+	fprintf(p->out, "\n%u %s %s %s%s", depth, what, cprof_function_name(f),
 		target ? cprof_function_name(target) : "",
 		ts_ns < p->last_ns ? " BEFORE THE LAST" : "");
 	p->last_ns = ts_ns;
+}
+
+static void print_value(cprof_profiler *p, const cprof_value *v)
+{
+	if (!v)
+		return;
+	fprintf(p->out, " %s %s=%d %d %d%d%d %llx", v->type, v->name, v->kind, v->size, v->source,
+		v->cut, v->guessed, (unsigned long long)v->address);
+	if (v->symbol)
+		fprintf(p->out, " <%s>", v->symbol);
+	if (v->kind == CPROF_VALUE_STRING)
+		fprintf(p->out, " '%.*s'", (int)v->u.text.length, v->u.text.bytes);
+	else if (v->kind == CPROF_VALUE_ERROR)
+		fprintf(p->out, " error %d", v->error);
+	else
+		fprintf(p->out, " %llx", (unsigned long long)v->u.u);
+	if (v->count)
+		print_value(p, v->items);
 }
 
 static bool is_first(cprof_thread *t)
@@ -31,25 +53,31 @@ static bool is_first(cprof_thread *t)
 	return t && cprof_thread_tid(t) == cprof_process_pid(cprof_thread_process(t));
 }
 
-static void one(cprof_profiler *p, const char *what, const cprof_function *f,
+static bool one(cprof_profiler *p, const char *what, const cprof_function *f,
 		const cprof_function *target)
 {
 	cprof_call call;
+	bool tells = is_first(cprof_current_thread()) && cprof_current_call(&call);
 
-	if (is_first(cprof_current_thread()) && cprof_current_call(&call))
+	if (tells)
 		print(p, call.timestamp_ns, call.depth, what, f, target);
+	return tells;
 }
 
 static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
-	(void)context;
-	one(p, "enter", f, NULL);
+	size_t i;
+
+	if (!one(p, "enter", f, NULL) || !context)
+		return;
+	for (i = 0; i < cprof_call_context_argument_count(context); i++)
+		print_value(p, cprof_call_context_argument(context, i));
 }
 
 static void leave(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
-	(void)context;
-	one(p, "leave", f, NULL);
+	if (one(p, "leave", f, NULL) && context)
+		print_value(p, cprof_call_context_result(context));
 }
 
 static void tail(cprof_profiler *p, const cprof_function *f, const cprof_function *target)
@@ -67,20 +95,26 @@ static void block(cprof_profiler *p, cprof_thread *thread, const cprof_call_even
 		  size_t count)
 {
 	static const char *const names[] = { "enter", "leave", "tail" };
-	size_t i;
+	size_t i, k;
 
 	if (thread != cprof_current_thread())
 		fprintf(p->out, "another thread\n");
-	for (i = 0; i < count && is_first(thread); i++)
-		print(p, events[i].timestamp_ns, events[i].depth, names[events[i].kind],
-		      events[i].function,
-		      events[i].kind == CPROF_CALL_TAIL_CALL ? events[i].target : NULL);
+	for (i = 0; i < count && is_first(thread); i++) {
+		const cprof_call_event *e = &events[i];
+
+		print(p, e->timestamp_ns, e->depth, names[e->kind], e->function,
+		      e->kind == CPROF_CALL_TAIL_CALL ? e->target : NULL);
+		for (k = 0; k < e->value_count; k++)
+			print_value(p, &e->values[k]);
+		p->values_in_blocks += e->value_count;
+	}
 	p->in_blocks += count;
 }
 
 static void end(cprof_profiler *p)
 {
-	fprintf(p->out, "blocks %lu\n", (unsigned long)p->in_blocks);
+	fprintf(p->out, "\nblocks %lu %lu\n", (unsigned long)p->in_blocks,
+		(unsigned long)p->values_in_blocks);
 	fclose(p->out);
 }
 
@@ -93,10 +127,13 @@ CPROF_PROFILER_INIT(blocks)
 	prof.out = fopen(name, "w");
 	if (!handle || !prof.out || !spec)
 		return;
+	if (strstr(name, ".values"))
+		cprof_profiler_enable_call_context_introspection();
 	cprof_profiler_trace(handle, spec,
-			     CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE |
-				     CPROF_CALL_INSTRUMENTATION_TAIL_CALL |
-				     CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE);
+			     CALLS | (strstr(name, ".values")
+					      ? CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT |
+							CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT
+					      : 0));
 	cprof_callspec_free(spec);
 	cprof_profiler_set_method_enter_callback(handle, enter);
 	cprof_profiler_set_method_leave_callback(handle, leave);

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "record/call_block.h"
+#include "record/call_block_decode.h"
 #include "record/load.h"
 #include "record/sums.h"
 #include "record_model.h"
@@ -21,6 +21,9 @@
 #define THREADS 4u
 #define FUNCTIONS 30u
 #define DEEP 5000u
+
+#define FORMS 12u
+#define VALUES 5u /* at most, of an event */
 
 struct frame {
 	uint64_t ts_ns, inner;
@@ -32,6 +35,8 @@ struct thread {
 	uint32_t depth;
 	struct cp_call_entry *entries; /* not told yet */
 	size_t count;
+	cprof_value *values; /* of the entries */
+	size_t value_count;
 };
 
 struct program {
@@ -39,6 +44,7 @@ struct program {
 	struct thread threads[THREADS];
 	uint64_t now_ns;
 	uint32_t most; /* depth */
+	bool values; /* calls have some */
 	struct cp_sums sums;
 };
 
@@ -92,12 +98,95 @@ static void make_tables(struct cp_record_writer *w)
 		cp_record_location(w, of, 16 * i, 0);
 }
 
+/* ---- values ---- */
+
+static const struct form {
+	uint16_t count;
+	cprof_value values[VALUES];
+} forms[FORMS] = {
+	{ 1, { { .kind = CPROF_VALUE_INT, .size = 4, .name = "a", .type = "int" } } },
+	{ 2,
+	  { { .kind = CPROF_VALUE_STRING,
+	      .size = 8,
+	      .name = "path",
+	      .type = "char *",
+	      .address = 1 },
+	    { .kind = CPROF_VALUE_ENUM,
+	      .size = 4,
+	      .name = "mode",
+	      .type = "enum mode",
+	      .symbol = "" } } },
+	{ 5,
+	  { { .kind = CPROF_VALUE_UINT, .size = 8, .name = "", .type = "", .guessed = true },
+	    { .kind = CPROF_VALUE_POINTER,
+	      .size = 8,
+	      .name = "f",
+	      .type = "void (*)()",
+	      .symbol = "" },
+	    { .kind = CPROF_VALUE_FLOAT, .size = 8, .name = "d", .type = "double" },
+	    { .kind = CPROF_VALUE_BOOL, .size = 1, .name = "b", .type = "bool", .address = 1 },
+	    { .kind = CPROF_VALUE_CHAR, .size = 1, .name = "c", .type = "char", .source = 1 } } },
+	{ 1,
+	  { { .kind = CPROF_VALUE_STRING,
+	      .size = 8,
+	      .name = "",
+	      .type = "char *",
+	      .address = 1 } } },
+	{ 1, { { .kind = CPROF_VALUE_POINTER, .size = 8, .name = "", .type = "void *" } } },
+};
+
+static uint64_t a_number(void)
+{
+	return below(4) ? (uint64_t)below(1000) - 500
+			: (uint64_t)below(UINT32_MAX) << below(33) | below(UINT32_MAX);
+}
+
+static void set_value(const cprof_value *form, cprof_value *v)
+{
+	static const char *const texts[] = { "",    "x",   "/etc/passwd", "with\0two",
+					     "one", "two", "three" };
+	uint32_t number = below(7);
+
+	*v = *form;
+	v->symbol = form->symbol && below(3) ? texts[2 + below(5)] : NULL;
+	v->address = form->address ? UINT64_C(0x7ffc00000000) + 8 * below(1000) : 0;
+	v->u.u = a_number();
+	if (v->kind == CPROF_VALUE_FLOAT)
+		v->u.f = below(1000) / 8.0;
+	if (v->kind != CPROF_VALUE_STRING)
+		return;
+	v->u.text.bytes = texts[number];
+	v->u.text.length = number == 3 ? 8 : (uint32_t)strlen(texts[number]);
+	v->cut = !below(4);
+	if (below(5))
+		return;
+	v->kind = CPROF_VALUE_POINTER; /* NULL */
+	v->u.u = v->address = 0;
+	v->cut = false;
+}
+
+/* Mostly a function's values have the same form. */
+static void add_values(struct thread *t, struct cp_record_call *call, struct cp_call_entry *entry)
+{
+	uint32_t number = below(50) ? (call->function + 3u * call->kind) % FORMS : below(FORMS), i;
+
+	if (call->kind > CP_RECORD_LEAVE || !forms[number].count ||
+	    (call->kind == CP_RECORD_LEAVE && forms[number].count > 1))
+		return;
+	call->values = entry->values = t->values + t->value_count;
+	call->value_count = entry->value_count = forms[number].count;
+	call->result_count = call->kind == CP_RECORD_LEAVE;
+	entry->form = forms[number].values;
+	for (i = 0; i < forms[number].count; i++)
+		set_value(&forms[number].values[i], &t->values[t->value_count++]);
+}
+
 /* ---- the program ---- */
 
 static void tell(struct program *p, uint32_t t, struct cp_record_call call)
 {
 	struct thread *thread = &p->threads[t];
-	const struct cp_call_entry entry = {
+	struct cp_call_entry entry = {
 		.ts_ns = call.ts_ns,
 		.duration_ns = call.duration_ns,
 		.function = call.function,
@@ -109,6 +198,8 @@ static void tell(struct program *p, uint32_t t, struct cp_record_call call)
 
 	call.thread = t;
 	call.stack = call.entered_by = CP_RECORD_NONE;
+	if (p->values)
+		add_values(thread, &call, &entry);
 	cp_record_call(p->events, &call);
 	thread->entries[thread->count++] = entry;
 }
@@ -168,7 +259,7 @@ static void flush(struct program *p, uint32_t t)
 
 	cp_record_call_block(p->blocks, t, &costs, thread->entries, thread->count);
 	CHECK_OK(cp_sums_block(&p->sums, 0, t, &costs, thread->entries, thread->count));
-	thread->count = 0;
+	thread->count = thread->value_count = 0;
 }
 
 static void run(struct program *p, size_t events, uint32_t stride)
@@ -208,7 +299,7 @@ static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most
 					     .command = command,
 					     .start_ns = START_NS };
 	const struct cp_record_totals totals = { .end_ns = START_NS + 1 };
-	struct program p = { .now_ns = START_NS, .most = most };
+	struct program p = { .now_ns = START_NS, .most = most, .values = start % 2 };
 	uint32_t t;
 
 	seed = start;
@@ -221,6 +312,7 @@ static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most
 	for (t = 0; t < THREADS; t++) {
 		p.threads[t].frames = calloc(most + 1, sizeof(*p.threads[t].frames));
 		p.threads[t].entries = calloc(events + 1, sizeof(*p.threads[t].entries));
+		p.threads[t].values = calloc(VALUES * events + 1, sizeof(*p.threads[t].values));
 	}
 	run(&p, events, stride);
 	cp_record_totals(p.events, &totals);
@@ -234,6 +326,7 @@ static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most
 	for (t = 0; t < THREADS; t++) {
 		free(p.threads[t].frames);
 		free(p.threads[t].entries);
+		free(p.threads[t].values);
 	}
 }
 
@@ -246,10 +339,22 @@ struct telling {
 	bool in_order;
 };
 
+static void add_value(struct cp_buf *out, const cprof_value *v)
+{
+	cp_buf_printf(out, "  %u %u %u %u %u %u %s %s <%s> %" PRIx64 " %u ", v->kind, v->source,
+		      v->error, v->cut, v->guessed, v->size, v->name, v->type,
+		      v->symbol ? v->symbol : "none", v->address, v->count);
+	if (v->kind == CPROF_VALUE_STRING)
+		cp_buf_add(out, v->u.text.bytes, strnlen(v->u.text.bytes, v->u.text.length));
+	else
+		cp_buf_printf(out, "%" PRIx64, v->u.u);
+	cp_buf_printf(out, " %u\n", v->kind == CPROF_VALUE_STRING ? v->u.text.length : 0);
+}
+
 static bool add(void *ctx, const struct cp_record_call *call)
 {
 	struct telling *t = ctx;
-	uint32_t thread = (uint32_t)cp_record_get_thread(t->r, call->thread)->tid - 7;
+	uint32_t thread = (uint32_t)cp_record_get_thread(t->r, call->thread)->tid - 7, i;
 	const struct cp_record_location *target =
 		call->target == CP_RECORD_NONE ? NULL : cp_record_get_location(t->r, call->target);
 
@@ -263,6 +368,9 @@ static bool add(void *ctx, const struct cp_record_call *call)
 		      cp_record_get_location(t->r, call->function)->address / 16, call->depth,
 		      target ? (int64_t)target->address / 16 : -1, call->count, call->duration_ns,
 		      call->overhead_ns, call->uncertain_ns);
+	cp_buf_printf(&t->text[thread], "%u %u\n", call->value_count, call->result_count);
+	for (i = 0; i < call->value_count; i++)
+		add_value(&t->text[thread], &call->values[i]);
 	return true;
 }
 
@@ -397,6 +505,60 @@ static void test_damaged(void)
 	close(fds[1]);
 }
 
+/* Whatever the bytes of a block are, reading ends, and says no more than they can hold. */
+static void test_mutated(void)
+{
+	struct cp_call_entry entries[400];
+	struct cp_call_block_reader reader = { 0 };
+	struct cp_call_coder coder = { 0 };
+	struct cp_call_block block;
+	struct cp_buf bytes = { 0 };
+	struct thread t = { .values = calloc(VALUES * CP_ARRAY_SIZE(entries), sizeof(*t.values)) };
+	size_t begin, round, i;
+
+	seed = 5;
+	for (i = 0; i < CP_ARRAY_SIZE(entries); i++) {
+		struct cp_record_call call = { .kind = i % 2 ? CP_RECORD_LEAVE : CP_RECORD_ENTER,
+					       .function = (uint32_t)(i / 2) % 9 };
+
+		entries[i] = (struct cp_call_entry){ .ts_ns = START_NS + 8 * i,
+						     .function = call.function,
+						     .target = CP_RECORD_NONE,
+						     .kind = call.kind };
+		add_values(&t, &call, &entries[i]);
+	}
+	CHECK(cp_call_encode(&coder, 0, 9, &costs, entries, CP_ARRAY_SIZE(entries), &block));
+	cp_buf_uleb(&bytes, 0);
+	cp_buf_uleb(&bytes, block.count);
+	for (i = 0; i < 6; i++)
+		cp_buf_uleb(&bytes, 0);
+	begin = bytes.size;
+	cp_buf_add(&bytes, block.bytes, block.size);
+	for (round = 0; round < 20000; round++) {
+		struct cp_buf copy = { 0 };
+		struct cp_record_call call;
+		size_t events = 0, values = 0;
+
+		/* Memory of its own, so that a sanitizer sees its end. */
+		cp_buf_add(&copy, bytes.bytes,
+			   bytes.size - (round ? below((uint32_t)block.size / 4) : 0));
+		for (i = 0; round && i <= round % 4; i++)
+			copy.bytes[begin + below((uint32_t)(copy.size - begin))] = (char)below(256);
+		if (cp_call_block_open(&reader, copy.bytes, copy.size))
+			while (cp_call_block_next(&reader, &call) == CP_CALL_READ) {
+				events++;
+				values += call.value_count;
+			}
+		CHECK(round ? events <= CP_ARRAY_SIZE(entries) : events == CP_ARRAY_SIZE(entries));
+		CHECK(round ? values <= copy.size : values == t.value_count);
+		cp_buf_free(&copy);
+	}
+	cp_call_block_reader_free(&reader);
+	cp_call_coder_free(&coder);
+	cp_buf_free(&bytes);
+	free(t.values);
+}
+
 int main(void)
 {
 	uint64_t i;
@@ -406,5 +568,6 @@ int main(void)
 	test_same(20, 200000, 200000, 50); /* blocks that are full */
 	test_same(21, 60000, 20000, DEEP);
 	test_damaged();
+	test_mutated();
 	TEST_MAIN_END;
 }

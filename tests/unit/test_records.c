@@ -261,7 +261,7 @@ static void test_peek(void)
 	for (i = 0; i < 3; i++) {
 		CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_SITE);
 		CHECK(r.site == p[i].site && r.time == p[i].time && r.sp == p[i].sp);
-		CHECK(p[i].caller == (r.value_words ? r.values[0] : 0));
+		CHECK(p[i].values == r.values && p[i].words == r.value_words);
 		CHECK_U64(reader.position, p[i].end);
 	}
 	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 0);
@@ -269,7 +269,9 @@ static void test_peek(void)
 	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 0);
 	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_LOST);
 	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 1);
-	cp_records_pass(&reader, p[0].end);
+	CHECK(write_record(7, NOW, values, 3) && cp_records_peek(&reader, NOW, p, 9) == 2);
+	CHECK(p[1].site == 7 && p[1].words == 4 && p[1].values[2] == 9);
+	CHECK(cp_records_next(&reader, NOW, &r) && cp_records_next(&reader, NOW, &r));
 	CHECK(p[0].site == 6 && !cp_records_next(&reader, NOW, &r));
 }
 

@@ -11,9 +11,9 @@
  *
  * What goes the way of hits: whatever ends other calls too, or ends one whose time stops
  * have lengthened; what began that way ends that way, so that a block can be understood
- * without it. Signal handlers, main, start routines; roles, limits that were asked for,
- * values. Blocks of two threads say nothing of each other, so that the threads' records
- * need not be put in order.
+ * without it. Signal handlers, main, start routines; roles, limits that were asked for;
+ * values but for numbers and texts (probes/valued.c). Blocks of two threads say nothing of
+ * each other, so that the threads' records need not be put in order.
  */
 #include "engine/calls/blocks.h"
 
@@ -26,6 +26,7 @@
 #include "engine/probes/objects.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/stubs.h"
+#include "engine/probes/valued.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"
@@ -33,11 +34,13 @@
 /* Flag of a call: its enter is in a block. */
 #define CALL_IN_BLOCK 0x400u
 #define BLOCK_MAX 1024 /* they are read where they were written: in the caches */
-#define BATCH 256 /* records that are read at once */
+#define BATCH 256 /* records that are read at once, */
+#define BATCH_FIRST 4 /* when it is not known yet whether any is taken */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
+#define VALUES (CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT | CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
 
 /* ---- who wants blocks ---- */
 
@@ -71,6 +74,13 @@ void engine_blocks_tell(cprof_session *s, struct engine_ring *ring)
 		s->current = outer;
 	}
 	ring->block.count = 0;
+	engine_valued_clear(ring);
+}
+
+void engine_blocks_release(struct engine_ring *ring)
+{
+	cp_vec_free(&ring->block);
+	engine_valued_release(ring);
 }
 
 void engine_blocks_tell_all(cprof_session *s)
@@ -115,17 +125,20 @@ static bool find_target(cprof_session *s, const cprof_process *p, const struct e
 static struct engine_plain_site look_at(cprof_session *s, const cprof_process *p, uint32_t number)
 {
 	const struct engine_calls *c = s->calls;
-	const struct engine_site *site = &c->sites.items[number];
+	struct engine_site *site = &s->calls->sites.items[number];
 	struct engine_plain_site ret = { .traced = site->traced, .what = ENGINE_PLAIN_NOT };
 	const struct engine_traced *t =
 		site->traced < c->traced.count ? c->traced.items[site->traced] : NULL;
 	cprof_image *image = t ? engine_detours_image(p, site->traced) : NULL;
 
-	if (!image || site->also || site->valued || t->disarmed || t->family || t->by_return ||
-	    t->flags != CALLS || t->function->kind == CP_PROBE_PLT || (c->rate_said && t->max_rate))
+	if (!image || site->also || t->disarmed || t->family || t->by_return ||
+	    (t->flags & ~VALUES) != CALLS || t->function->kind == CP_PROBE_PLT ||
+	    (c->rate_said && t->max_rate))
 		return ret;
 	ret.function = engine_traced_function(s, image, site->traced);
-	if (!ret.function)
+	if (site->valued && site->kind != ENGINE_SITE_TAIL)
+		ret.valued = engine_valued_of(s, site);
+	if (!ret.function || (site->valued && !ret.valued && site->kind != ENGINE_SITE_TAIL))
 		return ret;
 	if (site->kind == ENGINE_SITE_ENTRY && !is_start(ret.function))
 		ret.what = ENGINE_PLAIN_ENTER;
@@ -217,93 +230,121 @@ static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
 	return sp >= t->stack_low && sp < t->stack_end ? sp : 0;
 }
 
-static cprof_call_event *next_event(const struct engine_blocks *b)
+/* What a record has besides. */
+struct besides {
+	const struct engine_plain_site *site;
+	const cprof_value *values; /* NULL: none */
+	uint64_t sp, ts_ns;
+};
+
+/* There is room for one. */
+static void add_event(const struct engine_blocks *b, const struct besides *r, cprof_call_event e)
 {
 	struct engine_ring *ring = b->ring;
 
-	if (ring->block.count == BLOCK_MAX)
-		engine_blocks_tell(b->session, ring);
-	return &ring->block.items[ring->block.count++];
+	if (r->values) {
+		e.values = r->values;
+		e.form = r->site->valued->form->values;
+		e.value_count = r->site->valued->form->count;
+	}
+	ring->block.items[ring->block.count++] = e;
 }
 
-static bool enter(const struct engine_blocks *b, const struct engine_plain_site *site,
-		  const struct cp_record_plain *r, uint64_t sp, uint64_t ts_ns)
+static bool enter(const struct engine_blocks *b, const struct besides *r, uint64_t caller)
 {
+	const struct engine_plain_site *site = r->site;
 	const struct cp_call *outer = cp_shadow_innermost(&b->ring->own);
 	const cprof_thread *t = b->thread;
 	const cprof_image *from = NULL;
 	struct cp_call *call;
 
-	if (!find_caller(b, outer, r->caller, &from) ||
-	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(t, sp)))
+	if (!find_caller(b, outer, caller, &from) ||
+	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(t, r->sp)))
 		return false;
-	call = cp_shadow_enter_plain(&b->ring->own, sp);
+	call = cp_shadow_enter_plain(&b->ring->own, r->sp);
 	if (!call)
 		return false;
 	call->function = site->traced;
-	call->caller = r->caller;
+	call->caller = caller;
 	call->subject = site->function;
-	call->enter_ns = ts_ns;
+	call->enter_ns = r->ts_ns;
 	call->account = t->account;
 	call->flags |= CALL_IN_BLOCK;
-	*next_event(b) = (cprof_call_event){
-		.timestamp_ns = ts_ns,
-		.function = site->function,
-		.enter_ns = ts_ns,
-		.caller = r->caller,
-		.from = from,
-		.depth = call->depth,
-		.kind = CPROF_CALL_ENTER,
-	};
+	add_event(b, r,
+		  (cprof_call_event){
+			  .timestamp_ns = r->ts_ns,
+			  .function = site->function,
+			  .enter_ns = r->ts_ns,
+			  .caller = caller,
+			  .from = from,
+			  .depth = call->depth,
+			  .kind = CPROF_CALL_ENTER,
+		  });
 	return true;
 }
 
-static bool leave(const struct engine_blocks *b, const struct engine_plain_site *site, uint64_t sp,
-		  uint64_t ts_ns)
+static bool leave(const struct engine_blocks *b, const struct besides *r)
 {
-	const struct cp_call *call = cp_shadow_leaves_plainly(&b->ring->own, sp);
-	bool tail = site->what == ENGINE_PLAIN_TAIL;
+	const struct cp_call *call = cp_shadow_leaves_plainly(&b->ring->own, r->sp);
+	bool tail = r->site->what == ENGINE_PLAIN_TAIL;
 	uint8_t kind = tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE;
 
 	if (!call || !(call->flags & CALL_IN_BLOCK) || call->flags & CP_CALL_INHERITED ||
 	    call->account.lost_ns != b->thread->account.lost_ns)
 		return false;
-	*next_event(b) = (cprof_call_event){
-		.timestamp_ns = ts_ns,
-		.function = call->subject,
-		.enter_ns = call->enter_ns,
-		.target = site->target,
-		.depth = call->depth,
-		.kind = kind,
-	};
+	add_event(b, r,
+		  (cprof_call_event){
+			  .timestamp_ns = r->ts_ns,
+			  .function = call->subject,
+			  .enter_ns = call->enter_ns,
+			  .target = r->site->target,
+			  .depth = call->depth,
+			  .kind = kind,
+		  });
 	cp_shadow_leave_plain(&b->ring->own, tail);
 	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
 	return true;
 }
 
+/* The values of a record, and room for it; false: it goes the way of hits. */
+static bool take_values(const struct engine_blocks *b, const struct cp_record_plain *r,
+			struct besides *to)
+{
+	const struct engine_valued *valued = to->site->valued;
+	struct engine_ring *ring = b->ring;
+	bool full = ring->block.count == BLOCK_MAX;
+
+	if (!full && valued)
+		to->values = engine_valued_read(b->session, b->thread->process, ring, valued, r,
+						to->sp, &full);
+	if (!full)
+		return !valued || to->values;
+	engine_blocks_tell(b->session, ring);
+	if (valued)
+		to->values = engine_valued_read(b->session, b->thread->process, ring, valued, r,
+						to->sp, &full);
+	return !valued || to->values;
+}
+
 /* False: it goes the way of hits, and nothing was done. */
 static bool take(const struct engine_blocks *b, const struct cp_record_plain *r, uint64_t ts_ns)
 {
-	const struct engine_plain_site *site;
-	uint64_t sp = whole_sp(b->thread, r->sp);
+	struct besides to = { .sp = whole_sp(b->thread, r->sp),
+			      .ts_ns = ts_ns - ts_ns % TIME_UNIT };
+	bool taken;
 
-	if (!sp || r->site >= b->session->calls->sites.count)
+	if (!to.sp || r->site >= b->session->calls->sites.count)
 		return false;
-	ts_ns -= ts_ns % TIME_UNIT;
-	if (ts_ns < b->thread->told_ns) /* it would be before what was before it */
+	if (to.ts_ns < b->thread->told_ns) /* it would be before what was before it */
 		return false;
-	site = site_of(b, r->site);
-	switch ((enum engine_plain)site->what) {
-	case ENGINE_PLAIN_ENTER:
-		return enter(b, site, r, sp, ts_ns);
-	case ENGINE_PLAIN_LEAVE:
-	case ENGINE_PLAIN_TAIL:
-		return leave(b, site, sp, ts_ns);
-	case ENGINE_PLAIN_UNKNOWN:
-	case ENGINE_PLAIN_NOT:
-		break;
-	}
-	return false;
+	to.site = site_of(b, r->site);
+	if (to.site->what == ENGINE_PLAIN_NOT || !take_values(b, r, &to))
+		return false;
+	taken = to.site->what == ENGINE_PLAIN_ENTER ? enter(b, &to, r->words ? r->values[0] : 0)
+						    : leave(b, &to);
+	if (!taken && to.values)
+		engine_valued_drop(b->ring, to.site->valued);
+	return taken;
 }
 
 /* How many of them were taken. */
@@ -332,10 +373,11 @@ size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_rea
 	struct engine_calls *c = b->session->calls;
 	struct engine_ring *ring = b->ring;
 	struct cp_record_plain records[BATCH];
-	size_t count, n, all = 0;
+	size_t count, n, all = 0, batch = BATCH_FIRST;
 
 	do {
-		n = reach->most - all < BATCH ? reach->most - all : BATCH;
+		n = reach->most - all < batch ? reach->most - all : batch;
+		batch = BATCH;
 		count = cp_records_peek(&ring->records, c->clock.last.ticks, records, n);
 		n = take_some(b, reach, records, count);
 		if (!n)

@@ -18,6 +18,7 @@
 #include "detour/space.h"
 #include "engine/probes/areas.h"
 #include "engine/probes/roles.h"
+#include "engine/probes/valued.h"
 #include "engine/target/state.h"
 
 #define RING_LOG 20 /* a smaller one is filled before it is looked at */
@@ -42,8 +43,10 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
 	if (rings->memory)
 		munmap(rings->memory, rings->size);
-	for (i = 0; rings->items && i < rings->count; i++)
+	for (i = 0; rings->items && i < rings->count; i++) {
 		cp_vec_free(&rings->items[i].block);
+		engine_valued_release(&rings->items[i]);
+	}
 	cp_map_free(&rings->callers);
 	free(rings->items);
 	free(rings);

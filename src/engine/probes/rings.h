@@ -32,7 +32,9 @@ struct engine_ring {
 	} again[8], last;
 	/* Calls that are told in blocks (calls/blocks.c). */
 	struct cp_shadow_own own;
-	CP_VEC(cprof_call_event) block; /* not told yet */
+	CP_VEC(cprof_call_event) block; /* not told yet, */
+	CP_VEC(cprof_value) values; /* their values, */
+	CP_VEC(char) text; /* and the texts of those */
 	uint64_t last_ns; /* of the last record: times of a thread rise */
 };
 
@@ -48,6 +50,7 @@ enum engine_plain {
 struct engine_plain_site {
 	const cprof_function *function;
 	const cprof_function *target; /* of TAIL; NULL: not known */
+	const struct engine_valued *valued; /* NULL: no values */
 	uint32_t traced;
 	uint8_t what; /* enum engine_plain */
 };

@@ -40,6 +40,7 @@ struct cp_signature;
 struct cp_spec;
 struct cp_value_arena;
 struct engine_choice;
+struct engine_valued;
 struct engine_ifuncs;
 struct engine_known_callers;
 struct engine_rings;
@@ -161,6 +162,8 @@ struct engine_site {
 	struct cp_uses uses; /* of list: registers that a detour records */
 	bool valued; /* a detour records what `list` says: not only a condition is about it */
 	uint16_t words; /* of its detour's record, but for strings */
+	bool formed; /* `form` was looked for */
+	const struct engine_valued *form; /* (valued.h); borrowed; NULL: none */
 	bool judged; /* its condition is about memory: the controller has the last word */
 	bool walked; /* a detour records the stack, and what its walk begins with */
 	bool answers; /* an EXIT by a jump to what answers with its first argument */
@@ -236,6 +239,7 @@ struct engine_calls {
 	struct cp_decoder *decoder;
 	CP_VEC(struct engine_traced *) traced; /* owned */
 	CP_VEC(struct engine_site) sites;
+	CP_VEC(struct engine_valued *) forms; /* owned: all that sites ever had */
 	uint32_t own_groups[ENGINE_FAMILIES]; /* how many groups of their own families have */
 	CP_VEC(cprof_image *) refilters; /* requests to ask filters again; NULL: of all images */
 	uint64_t chosen; /* functions that filters chose */

@@ -13,6 +13,7 @@
 #include "engine/probes/plans.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/windows.h"
+#include "engine/probes/valued.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"
@@ -64,6 +65,9 @@ void engine_calls_free(cprof_session *s)
 	cp_vec_free(&c->fetches);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
+	for (i = 0; i < c->forms.count; i++)
+		engine_valued_free(c->forms.items[i]);
+	cp_vec_free(&c->forms);
 	cp_vec_free(&c->chain);
 	cp_vec_free(&c->refilters);
 	cp_vec_free(&c->rings);

@@ -179,7 +179,7 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 
 		site->judged = memory && site->kind == ENGINE_SITE_ENTRY;
 		site->uses = (struct cp_uses){ 0 };
-		site->sampled = false;
+		site->formed = site->sampled = false;
 		site->valued = (s->introspection || site->judged) &&
 			       (site->list.site_flags || site->list.fetch_count);
 		site->walked = site->kind == ENGINE_SITE_ENTRY &&

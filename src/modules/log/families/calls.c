@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/types.h"
-#include "modules/costs.h"
 #include "modules/invoked.h"
+#include "modules/log/call_blocks.h"
 #include "modules/log/callspec.h"
 #include "modules/log/choosing.h"
 #include "modules/log/disarmed.h"
@@ -35,24 +35,6 @@
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
-
-/* Of functions that are called millions of times, where they are in the recording. */
-#define NEAR 1024
-
-/* Calls that came together. */
-struct block {
-	CP_VEC(struct cp_call_entry) entries;
-	struct cp_call_costs costs; /* 0: not asked yet */
-	struct {
-		const cprof_function *function;
-		uint32_t location;
-	} near[NEAR];
-	struct { /* the last call that no traced code made */
-		const cprof_function *function;
-		const cprof_image *from;
-		bool is_callback;
-	} last;
-};
 
 struct calls {
 	bool arguments, result, locals, changes, cpu_time, summary;
@@ -67,7 +49,7 @@ struct calls {
 	struct cp_recorder_summary sums;
 	struct cp_recorder_choosing choosing;
 	bool conditional;
-	struct block block;
+	struct cp_recorder_call_blocks blocks;
 };
 
 static struct calls *calls(const cprof_profiler *log)
@@ -213,71 +195,15 @@ static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_
 
 /* ---- blocks ---- */
 
-static uint32_t function_of(cprof_profiler *log, struct block *b, const cprof_function *f)
-{
-	size_t at = ((uintptr_t)f >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54;
-
-	if (b->near[at].function != f) {
-		b->near[at].location = cp_recorder_function(log, f);
-		b->near[at].function = f;
-	}
-	return b->near[at].location;
-}
-
-/* As add_invoker() says it. */
-static void add_caller(cprof_profiler *log, struct block *b, const cprof_call_event *e,
-		       struct cp_call_entry *to)
-{
-	if (b->last.function != e->function || b->last.from != e->from) {
-		b->last.function = e->function;
-		b->last.from = e->from;
-		b->last.is_callback = invoked_as_callback(e->function, e->from);
-	}
-	if (!b->last.is_callback)
-		return;
-	to->flags = CPROF_INVOKER_CODE << 2;
-	to->target = cp_record_location(log->writer, cp_recorder_image(log, e->from),
-					e->caller - 1 - cprof_image_base(e->from), 0);
-}
-
-/* Where it stays: a copy would read in one what was written in pieces a moment before. */
-static void set_entry(cprof_profiler *log, struct calls *c, const cprof_call_event *e,
-		      struct cp_call_entry *ret)
-{
-	ret->ts_ns = e->timestamp_ns;
-	ret->duration_ns = 0;
-	ret->function = function_of(log, &c->block, e->function);
-	ret->depth = e->depth;
-	ret->target = CP_RECORD_NONE;
-	ret->flags = 0;
-	if (e->kind == CPROF_CALL_ENTER) {
-		ret->kind = CP_RECORD_ENTER;
-		if (e->from && !c->summary)
-			add_caller(log, &c->block, e, ret);
-		return;
-	}
-	ret->kind = e->kind == CPROF_CALL_LEAVE ? CP_RECORD_LEAVE : CP_RECORD_TAIL_CALL;
-	ret->duration_ns = e->timestamp_ns - e->enter_ns;
-	if (e->target)
-		ret->target = function_of(log, &c->block, e->target);
-}
-
 static void on_block(cprof_profiler *log, cprof_thread *thread, const cprof_call_event *events,
 		     size_t count)
 {
 	struct calls *c = calls(log);
-	struct block *b = &c->block;
+	struct cp_recorder_call_blocks *b = &c->blocks;
 	uint64_t *number = cp_recorder_thread(log, thread);
-	size_t i;
 
-	b->entries.count = 0;
-	if (!b->costs.inner_ps)
-		b->costs = cp_module_detour_costs();
-	if (!number || !cp_vec_reserve(&b->entries, count))
+	if (!number || !cp_recorder_call_blocks_take(log, b, events, count))
 		return;
-	for (i = 0; i < count; i++)
-		if (!c->most || events[i].depth < c->most)
-			set_entry(log, c, &events[i], &b->entries.items[b->entries.count++]);
 	if (c->summary)
 		cp_recorder_summary_add_block(log, &c->sums, thread, &b->costs, b->entries.items,
 					      b->entries.count);
@@ -468,6 +394,10 @@ static void start(cprof_profiler *log)
 	cprof_callspec **spec;
 
 	c->started = true;
+	c->blocks.most = c->most;
+	c->blocks.is_summary = c->summary;
+	c->blocks.arguments = c->arguments && !c->summary;
+	c->blocks.result = c->result && !c->summary;
 	cp_recorder_watch_disarmed(log);
 	if (c->arguments || c->result || c->locals || c->changes)
 		cprof_profiler_enable_call_context_introspection();
@@ -667,8 +597,7 @@ static void on_rotate(cprof_profiler *log)
 {
 	struct calls *c = calls(log);
 
-	memset(c->block.near, 0, sizeof(c->block.near));
-	memset(&c->block.last, 0, sizeof(c->block.last));
+	cp_recorder_call_blocks_forget(&c->blocks);
 	cp_recorder_summary_deinit(&c->sums);
 	c->sums = (struct cp_recorder_summary){ 0 };
 }
@@ -756,7 +685,7 @@ static void release(void *state)
 	cp_vec_free(&c->specs);
 	cp_buf_free(&c->list);
 	cp_vec_free(&c->values);
-	cp_vec_free(&c->block.entries);
+	cp_vec_free(&c->blocks.entries);
 	cp_recorder_summary_deinit(&c->sums);
 	cp_recorder_choice_deinit(&c->choosing);
 }

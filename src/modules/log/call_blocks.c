@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "modules/log/call_blocks.h"
+
+#include <string.h>
+
+#include "modules/costs.h"
+#include "modules/invoked.h"
+#include "modules/log/numbers.h"
+
+#define VALUE_PS 4000u /* that a word of a record with values takes at most */
+
+static uint32_t function_of(cprof_profiler *log, struct cp_recorder_call_blocks *b,
+			    const cprof_function *f)
+{
+	size_t at = ((uintptr_t)f >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+
+	if (b->near[at].function != f) {
+		b->near[at].location = cp_recorder_function(log, f);
+		b->near[at].function = f;
+	}
+	return b->near[at].location;
+}
+
+/* As of calls that come one by one (add_invoker()). */
+static void add_caller(cprof_profiler *log, struct cp_recorder_call_blocks *b,
+		       const cprof_call_event *e, struct cp_call_entry *to)
+{
+	if (b->last.function != e->function || b->last.from != e->from) {
+		b->last.function = e->function;
+		b->last.from = e->from;
+		b->last.is_callback = invoked_as_callback(e->function, e->from);
+	}
+	if (!b->last.is_callback)
+		return;
+	to->flags = CPROF_INVOKER_CODE << 2;
+	to->target = cp_record_location(log->writer, cp_recorder_image(log, e->from),
+					e->caller - 1 - cprof_image_base(e->from), 0);
+}
+
+/* Where it stays: a copy would read in one what was written in pieces a moment before. */
+static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
+		      const cprof_call_event *e, struct cp_call_entry *ret)
+{
+	ret->ts_ns = e->timestamp_ns;
+	ret->duration_ns = 0;
+	ret->function = function_of(log, b, e->function);
+	ret->depth = e->depth;
+	ret->target = CP_RECORD_NONE;
+	ret->flags = 0;
+	ret->value_count = 0;
+	if (e->values && (e->kind == CPROF_CALL_ENTER ? b->arguments : b->result)) {
+		ret->values = e->values;
+		ret->form = e->form;
+		ret->value_count = (uint16_t)e->value_count;
+	}
+	if (e->kind == CPROF_CALL_ENTER) {
+		ret->kind = CP_RECORD_ENTER;
+		if (e->from && !b->is_summary)
+			add_caller(log, b, e, ret);
+		return;
+	}
+	ret->kind = e->kind == CPROF_CALL_LEAVE ? CP_RECORD_LEAVE : CP_RECORD_TAIL_CALL;
+	ret->duration_ns = e->timestamp_ns - e->enter_ns;
+	if (e->target)
+		ret->target = function_of(log, b, e->target);
+}
+
+/* Words that a record has of the event's values. */
+static uint32_t words_of(const cprof_call_event *e)
+{
+	uint32_t words = e->value_count, i;
+
+	for (i = 0; i < e->value_count; i++)
+		if (e->values[i].kind == CPROF_VALUE_STRING)
+			words += 1 + e->values[i].u.text.length / 8;
+	return words;
+}
+
+/* Costs of calls with values of so many words at most: an enter's lie within the call. */
+static struct cp_call_costs with_values(struct cp_call_costs costs, const uint32_t words[2])
+{
+	costs.own_doubt_ps += VALUE_PS * words[0];
+	costs.inner_doubt_ps += VALUE_PS * (words[0] + words[1]);
+	return costs;
+}
+
+bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_blocks *b,
+				  const cprof_call_event *events, size_t count)
+{
+	uint32_t most[2] = { 0 }, words;
+	size_t i;
+
+	b->entries.count = 0;
+	if (!b->bare.inner_ps)
+		b->bare = cp_module_detour_costs();
+	if (!cp_vec_reserve(&b->entries, count))
+		return false;
+	for (i = 0; i < count; i++) {
+		words = words_of(&events[i]);
+		if (words > most[events[i].kind != CPROF_CALL_ENTER])
+			most[events[i].kind != CPROF_CALL_ENTER] = words;
+		if (!b->most || events[i].depth < b->most)
+			set_entry(log, b, &events[i], &b->entries.items[b->entries.count++]);
+	}
+	b->costs = with_values(b->bare, most);
+	return true;
+}
+
+void cp_recorder_call_blocks_forget(struct cp_recorder_call_blocks *b)
+{
+	memset(b->near, 0, sizeof(b->near));
+	memset(&b->last, 0, sizeof(b->last));
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/call_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/call_encode.h"
+#include "record/format.h"
+
+#define NEAR 256
+
+struct item {
+	uint8_t kind, flags; /* CP_FORM_* */
+	uint64_t last, last_address; /* of the block under way */
+};
+
+struct form {
+	uint64_t block; /* that has it; else none */
+	uint32_t number; /* there, + 1 */
+	uint32_t count;
+	struct item *items; /* owned */
+	struct cp_buf bytes; /* as they stand in a block */
+};
+
+struct cp_call_forms {
+	CP_VEC(struct form) all;
+	struct cp_map numbers; /* of who has them: what `form` pointed to -> number + 1; 0: can't */
+	struct {
+		const cprof_value *form;
+		uint32_t number; /* + 1 */
+	} near[NEAR];
+	uint64_t block; /* of what follows */
+	uint32_t count; /* of forms there */
+	struct cp_interner texts;
+};
+
+static uint8_t *put_uleb(uint8_t *at, uint64_t value)
+{
+	while (value >= 0x80) {
+		*at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* ---- forms ---- */
+
+static void put_name(struct cp_buf *out, const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	cp_buf_uleb(out, size);
+	cp_buf_add(out, text ? text : "", size + 1);
+}
+
+/* Can a block have such values? */
+static bool suits(unsigned kind)
+{
+	return kind == CPROF_VALUE_STRING || cp_record_value_numbers(kind) == 1;
+}
+
+static bool set_item(struct form *form, struct item *item, const cprof_value *v)
+{
+	item->kind = v->kind;
+	item->flags =
+		(uint8_t)((v->address ? CP_FORM_ADDRESS : 0) | (v->symbol ? CP_FORM_NAMED : 0) |
+			  (v->guessed ? CP_FORM_GUESSED : 0));
+	cp_buf_u8(&form->bytes, v->kind);
+	cp_buf_u8(&form->bytes, v->source);
+	cp_buf_u8(&form->bytes, v->error);
+	cp_buf_u8(&form->bytes, item->flags);
+	cp_buf_u8(&form->bytes, v->size);
+	put_name(&form->bytes, v->name);
+	put_name(&form->bytes, v->type);
+	return suits(v->kind) && !v->count && !v->repeats;
+}
+
+/* The number of a form + 1; 0: a block can't have it. */
+static uint32_t add_form(struct cp_call_forms *forms, const struct cp_call_entry *e)
+{
+	struct form form = { .count = e->value_count };
+	bool good = e->value_count <= CP_CALL_VALUES_MAX;
+	uint32_t i;
+
+	form.items = calloc(form.count, sizeof(*form.items));
+	cp_buf_uleb(&form.bytes, form.count);
+	for (i = 0; good && form.items && i < form.count; i++)
+		good = set_item(&form, &form.items[i], &e->form[i]);
+	if (good && form.items && !form.bytes.failed && cp_vec_push(&forms->all, form))
+		return (uint32_t)forms->all.count;
+	free(form.items);
+	cp_buf_free(&form.bytes);
+	return 0;
+}
+
+static uint32_t number_of(struct cp_call_forms *forms, const struct cp_call_entry *e)
+{
+	const uint64_t *number = cp_map_get(&forms->numbers, (uintptr_t)e->form);
+	uint32_t fresh;
+
+	if (number)
+		return (uint32_t)*number;
+	fresh = add_form(forms, e);
+	return cp_map_put(&forms->numbers, (uintptr_t)e->form, fresh) ? fresh : 0;
+}
+
+static size_t size_of(const struct form *form, const struct cp_call_entry *e)
+{
+	size_t size = form->bytes.size + 16, i;
+
+	for (i = 0; i < form->count; i++) {
+		const cprof_value *v = &e->values[i];
+
+		size += 32 + (v->kind == CPROF_VALUE_STRING ? v->u.text.length : 0);
+		if (form->items[i].flags & CP_FORM_NAMED && v->symbol)
+			size += strlen(v->symbol);
+	}
+	return size;
+}
+
+uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_entry *e,
+			 size_t *size_ret)
+{
+	size_t at = ((uintptr_t)e->form >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+	struct cp_call_forms *forms;
+
+	*size_ret = 0;
+	if (!e->value_count)
+		return 0;
+	if (!coder->forms)
+		coder->forms = calloc(1, sizeof(*coder->forms));
+	forms = coder->forms;
+	if (!forms)
+		return 0;
+	if (forms->near[at].form != e->form) {
+		forms->near[at].number = number_of(forms, e);
+		forms->near[at].form = e->form;
+	}
+	if (forms->near[at].number)
+		*size_ret = size_of(&forms->all.items[forms->near[at].number - 1], e);
+	return forms->near[at].number;
+}
+
+/* ---- in a block ---- */
+
+static struct form *in_block(struct cp_call_coder *coder, uint32_t number, bool *fresh_ret)
+{
+	struct cp_call_forms *forms = coder->forms;
+	struct form *form = &forms->all.items[number - 1];
+	uint32_t i;
+
+	if (forms->block != coder->block) {
+		forms->block = coder->block;
+		forms->count = 0;
+		cp_interner_free(&forms->texts);
+	}
+	*fresh_ret = form->block != coder->block;
+	if (!*fresh_ret)
+		return form;
+	form->block = coder->block;
+	form->number = ++forms->count;
+	for (i = 0; i < form->count; i++)
+		form->items[i].last = form->items[i].last_address = 0;
+	return form;
+}
+
+uint8_t *cp_call_form_put(struct cp_call_coder *coder, uint32_t number, uint8_t *at)
+{
+	bool fresh;
+	const struct form *form;
+
+	if (!number)
+		return put_uleb(at, 0);
+	form = in_block(coder, number, &fresh);
+	at = put_uleb(at, form->number);
+	if (!fresh)
+		return at;
+	memcpy(at, form->bytes.bytes, form->bytes.size);
+	return at + form->bytes.size;
+}
+
+static uint8_t *put_text(struct cp_call_forms *forms, const char *bytes, size_t size, bool cut,
+			 uint8_t *at)
+{
+	uint32_t number;
+	bool fresh;
+
+	if (!bytes || !cp_intern(&forms->texts, bytes, size, &number, &fresh))
+		return put_uleb(at, 0);
+	at = put_uleb(at, 1 + cut + 2 * (uint64_t)number);
+	if (!fresh)
+		return at;
+	at = put_uleb(at, size);
+	memcpy(at, bytes, size);
+	at[size] = 0;
+	return at + size + 1;
+}
+
+static uint8_t *put_less(uint64_t *last, uint64_t value, uint8_t *at)
+{
+	uint64_t step = value - *last;
+
+	*last = value;
+	return put_uleb(at, cp_record_zigzag(step));
+}
+
+/* NULL: the pointer is. */
+static const char *text_of(const cprof_value *v)
+{
+	return v->kind == CPROF_VALUE_STRING ? v->u.text.bytes : NULL;
+}
+
+static uint8_t *put_value(struct cp_call_forms *forms, struct item *item, const cprof_value *v,
+			  uint8_t *at)
+{
+	switch (item->kind) {
+	case CPROF_VALUE_STRING:
+		at = put_text(forms, text_of(v), v->u.text.length, v->cut, at);
+		if (!text_of(v))
+			return at;
+		break;
+	case CPROF_VALUE_FLOAT:
+		at = put_uleb(at, __builtin_bswap64(v->u.u));
+		break;
+	default:
+		at = put_less(&item->last, v->u.u, at);
+	}
+	if (item->flags & CP_FORM_NAMED)
+		at = put_text(forms, v->symbol, v->symbol ? strlen(v->symbol) : 0, false, at);
+	if (item->flags & CP_FORM_ADDRESS)
+		at = put_less(&item->last_address, v->address, at);
+	return at;
+}
+
+uint8_t *cp_call_form_values(struct cp_call_coder *coder, uint32_t number,
+			     const struct cp_call_entry *e, uint8_t *at)
+{
+	struct form *form = &coder->forms->all.items[number - 1];
+	uint32_t i;
+
+	for (i = 0; i < form->count; i++)
+		at = put_value(coder->forms, &form->items[i], &e->values[i], at);
+	return at;
+}
+
+void cp_call_forms_free(struct cp_call_forms *forms)
+{
+	struct form *form;
+
+	if (!forms)
+		return;
+	cp_vec_for_each(&forms->all, form) {
+		free(form->items);
+		cp_buf_free(&form->bytes);
+	}
+	cp_vec_free(&forms->all);
+	cp_map_free(&forms->numbers);
+	cp_interner_free(&forms->texts);
+	free(forms);
+}
