@@ -8,6 +8,7 @@
 #include "record/format.h"
 
 #define NEAR 256
+#define VALUE_MAX 40 /* bytes, but for its texts */
 
 struct item {
 	uint8_t kind, flags; /* CP_FORM_* */
@@ -18,6 +19,7 @@ struct form {
 	uint64_t block; /* that has it; else none */
 	uint32_t number; /* there, + 1 */
 	uint32_t count;
+	bool texts; /* some values have them */
 	struct item *items; /* owned */
 	struct cp_buf bytes; /* as they stand in a block */
 };
@@ -73,6 +75,7 @@ static bool set_item(struct form *form, struct item *item, const cprof_value *v)
 	cp_buf_u8(&form->bytes, v->size);
 	put_name(&form->bytes, v->name);
 	put_name(&form->bytes, v->type);
+	form->texts |= v->kind == CPROF_VALUE_STRING || v->symbol;
 	return suits(v->kind) && !v->count && !v->repeats;
 }
 
@@ -107,12 +110,12 @@ static uint32_t number_of(struct cp_call_forms *forms, const struct cp_call_entr
 
 static size_t size_of(const struct form *form, const struct cp_call_entry *e)
 {
-	size_t size = form->bytes.size + 16, i;
+	size_t size = form->bytes.size + 16 + (size_t)form->count * VALUE_MAX, i;
 
-	for (i = 0; i < form->count; i++) {
+	for (i = 0; form->texts && i < form->count; i++) {
 		const cprof_value *v = &e->values[i];
 
-		size += 32 + (v->kind == CPROF_VALUE_STRING ? v->u.text.length : 0);
+		size += (v->kind == CPROF_VALUE_STRING ? v->u.text.length : 0);
 		if (form->items[i].flags & CP_FORM_NAMED && v->symbol)
 			size += strlen(v->symbol);
 	}
