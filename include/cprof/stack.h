@@ -118,6 +118,13 @@ CPROF_API cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack
 					       unsigned flags, void *client_data,
 					       const cprof_context *seed, size_t seed_size);
 
+/* A key of the stack of the event being delivered, a call's or a family's: where it is the
+ * same, cprof_do_stack_snapshot() with CPROF_SNAPSHOT_ADDRESSES and without a seed tells the
+ * same, so that what was made of it need not be made again; that takes a fraction of the time.
+ * Another one may stand for the same stack, too. 0: none is to be had (samples, stacks with
+ * code of no file, no stack). [cb] */
+CPROF_API uint64_t cprof_current_stack_key(void);
+
 /* What is known of a frame. Of one whose callback is over nothing is: 0, NULL, false,
  * "". */
 CPROF_API cprof_addr cprof_frame_info_cfa(const cprof_frame_info *frame); /* 0: unknown */

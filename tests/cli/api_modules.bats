@@ -382,3 +382,16 @@ let_go() {
 	# However that comes about.
 	let_go tracer_of KILL
 }
+
+# A library that is loaded again and again, here and there: the same addresses are not the
+# same code.
+@test "a key of a stack stands for one stack, whatever is loaded where" {
+	for program in "$TRACEES/counted --depth=6" "$TRACEES/dlopen_loop"; do
+		# shellcheck disable=SC2086 # its arguments
+		"$CPROF" run -q -o x.data -s 99 --plugin-dir="$BUILD/tests/modules" --profile=keys:said -- $program
+		grep -Eq '^events [0-9]{4,}, without a key 0, .* differ 0$' said || { cat said; false; }
+		[ "$program" != "$TRACEES/counted --depth=6" ] || mv said counted
+	done
+	# One key for many events.
+	awk -F'[ ,]+' '{ exit !($8 <= $2 / 4) }' counted || { cat counted; false; }
+}

@@ -237,8 +237,8 @@ static bool goes_on(const cprof_session *s, const struct engine_capture *c)
 	       !(c->raw && engine_stands_still(s, c));
 }
 
-bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
-		 size_t *count_ret, enum cp_unwind_end *end_ret)
+static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
+			size_t *count_ret, enum cp_unwind_end *end_ret)
 {
 	static const enum cp_unwinder by[] = {
 		[CPROF_UNWINDER_OWN] = CP_UNWINDER_OWN,
@@ -262,7 +262,6 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 		.held = c->held || seed || unwinder == CP_UNWINDER_LIBUNWIND_PTRACE,
 		.pid = p->pid,
 	};
-	size_t i;
 
 	if (s->current.repeat)
 		return restore_kept(s, s->current.thread, count_ret, end_ret);
@@ -276,8 +275,6 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 	    engine_refresh_maps(p, c->ts_ns, true))
 		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
 			       end_ret);
-	for (i = 0; i < *count_ret; i++)
-		engine_code_met(p, s->frames[i].pc.v);
 	if (!seed && s->current.sample) {
 		s->current.cut_below =
 			hint_stack_link(s, s->current.sample, &capture, *count_ret, *end_ret);
@@ -287,6 +284,23 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 			keep(s, s->current.thread, *count_ret, *end_ret);
 	}
 	return *count_ret != 0;
+}
+
+bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
+		 size_t *count_ret, enum cp_unwind_end *end_ret)
+{
+	bool repeats = s->current.repeat, walked;
+	size_t i;
+
+	walked = walk_frames(s, seed, frame_pointers, count_ret, end_ret);
+	for (i = 0; walked && !repeats && i < *count_ret; i++)
+		engine_code_met(s->current.process, s->frames[i].pc.v);
+	return walked;
+}
+
+bool engine_walk_again(cprof_session *s, size_t *count_ret, enum cp_unwind_end *end_ret)
+{
+	return walk_frames(s, NULL, false, count_ret, end_ret);
 }
 
 bool engine_lacks_stack(cprof_session *s)

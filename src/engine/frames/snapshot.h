@@ -19,6 +19,9 @@ void engine_use_sample(struct engine_current *current, const struct cp_event_sam
 /* Walks the current capture into session->frames. False: it has not one frame. */
 bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
 		 size_t *count_ret, enum cp_unwind_end *end_ret);
+/* The same, for who asks no more than whether it was walked before: of code that nobody met
+ * before nothing is noticed. */
+bool engine_walk_again(cprof_session *s, size_t *count_ret, enum cp_unwind_end *end_ret);
 /* Does the current capture lack the stack below a signal handler's? The tracer then
  * knows where to look the next time. */
 bool engine_lacks_stack(cprof_session *s);

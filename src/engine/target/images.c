@@ -244,6 +244,7 @@ static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t 
 	size_t i;
 
 	p->texts.count = 0;
+	p->texts_made++;
 	for (i = 0; i < count; i++) {
 		const struct cp_mapping *m = &maps[i];
 
@@ -463,6 +464,8 @@ void engine_forget_maps(cprof_process *p)
 	p->space = NULL;
 	cp_buf_free(&p->maps);
 	cp_vec_free(&p->texts);
+	p->texts_made++;
+	cp_interner_free(&p->stacks);
 	p->maps_read = false;
 	p->maps_forced = 0;
 	cp_close_fd(&p->memory_fd);

@@ -150,6 +150,11 @@ struct cprof_process {
 	bool maps_read, loaded, stacks_within; /* the last: some lie in frames of others */
 	unsigned maps_forced; /* how often the maps were read before their time */
 	CP_VEC(struct engine_text) texts; /* sorted */
+	uint32_t texts_made; /* how often they were */
+	/* Stacks that were walked as long as `texts` were these (frames/stack_keys.c). */
+	struct cp_interner stacks;
+	uint32_t stacks_made;
+	uint64_t stack_keys; /* before the first */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
 	void *own[ENGINE_FAMILIES]; /* what families know of it; NULL: nothing */
@@ -261,6 +266,7 @@ struct cprof_session {
 	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct engine_coverage *coverage; /* NULL: not asked for */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
+	uint64_t stack_keys; /* that were given to processes */
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */
 	bool introspection; /* some profiler wants values */

@@ -103,6 +103,13 @@ struct cp_recorder_rotation {
 	char *failure; /* owned: what went wrong with the last one, or NULL */
 };
 
+/* What a stack was recorded as. */
+struct cp_recorder_stack {
+	uint64_t key; /* cprof_current_stack_key(); 0: none */
+	uint32_t stack, taker; /* CP_RECORD_NONE: not asked yet */
+};
+#define CP_RECORDER_STACKS 4096u
+
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	struct cp_recorder_part *parts; /* owned; in the order of the families */
@@ -142,6 +149,7 @@ struct cprof_profiler {
 	uint32_t taker; /* location; NONE: not yet found */
 	struct cp_map runtimes; /* location: does it take things only for who calls it? */
 	const cprof_image *innermost; /* image of that stack */
+	struct cp_recorder_stack stacks_known[CP_RECORDER_STACKS]; /* by a hash of the key */
 	/* disarmed.c */
 	uint64_t disarmed; /* functions */
 };

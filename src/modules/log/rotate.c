@@ -22,6 +22,7 @@
 #include "base/thread.h"
 #include "modules/log/output.h"
 #include "modules/log/writing.h"
+#include "modules/log/stack.h"
 
 #define NAMES_TRIED 100000u
 
@@ -162,6 +163,7 @@ static void forget_numbers(cprof_profiler *log)
 	cp_map_clear(&log->threads);
 	cp_map_clear(&log->functions);
 	cp_map_clear(&log->runtimes);
+	cp_recorder_stacks_forget(log);
 	CP_FOR_EACH_PART(log, part, rotate)
 	part->family->rotate(log);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "modules/log/stack.h"
 
+#include <string.h>
+
 #include "modules/log/numbers.h"
 #include "modules/log/taker.h"
 
@@ -73,13 +75,34 @@ static uint32_t record_stack(cprof_profiler *log, cprof_addr ip)
 			       log->stack_flags);
 }
 
-uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip)
+/* What is known of the event's stack, or room for that; NULL: it has no key. */
+static struct cp_recorder_stack *known(cprof_profiler *log)
 {
-	walk_stack(log);
-	return record_stack(log, ip);
+	uint64_t key = cprof_current_stack_key();
+	struct cp_recorder_stack *at = &log->stacks_known[cp_hash_u64(key) % CP_RECORDER_STACKS];
+
+	if (!key)
+		return NULL;
+	if (at->key != key)
+		*at = (struct cp_recorder_stack){ key, CP_RECORD_NONE, CP_RECORD_NONE };
+	return at;
 }
 
-uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret)
+uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip)
+{
+	struct cp_recorder_stack *to = known(log);
+	uint32_t stack;
+
+	if (to && to->stack != CP_RECORD_NONE)
+		return to->stack;
+	walk_stack(log);
+	stack = record_stack(log, ip);
+	if (to)
+		to->stack = stack;
+	return stack;
+}
+
+static uint32_t walk_to_taker(cprof_profiler *log, uint32_t *stack_ret)
 {
 	log->taker = CP_RECORD_NONE;
 	log->taker_sought = true;
@@ -92,4 +115,27 @@ uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret)
 		log->taker = log->locations.items[log->locations.count - 1];
 	return log->taker != CP_RECORD_NONE ? log->taker
 					    : cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
+}
+
+uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret)
+{
+	struct cp_recorder_stack *to = known(log);
+	uint32_t taker;
+
+	if (to && to->taker != CP_RECORD_NONE && (!stack_ret || to->stack != CP_RECORD_NONE)) {
+		if (stack_ret)
+			*stack_ret = to->stack;
+		return to->taker;
+	}
+	taker = walk_to_taker(log, stack_ret);
+	if (to) {
+		to->taker = taker;
+		to->stack = stack_ret ? *stack_ret : to->stack;
+	}
+	return taker;
+}
+
+void cp_recorder_stacks_forget(cprof_profiler *log)
+{
+	memset(log->stacks_known, 0, sizeof(log->stacks_known));
 }

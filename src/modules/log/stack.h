@@ -13,5 +13,7 @@ uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip);
  * language takes locks and memory by. If all of it is that: where the innermost
  * library was called. If `stack_ret`, the stack too. */
 uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret);
+/* Another recording begins, with numbers of its own. */
+void cp_recorder_stacks_forget(cprof_profiler *log);
 
 #endif
