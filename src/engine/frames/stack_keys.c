@@ -32,11 +32,11 @@ static bool is_of_files(const cprof_process *p, const struct cp_frame *frames, s
 
 static uint64_t first_key(cprof_session *s, cprof_process *p)
 {
-	cp_interner_free(&p->stacks);
-	p->stacks_made = p->texts_made;
-	p->stack_keys = s->stack_keys;
+	cp_interner_free(&p->stacks.walked);
+	p->stacks.made = p->texts_made;
+	p->stacks.keys = s->stack_keys;
 	s->stack_keys += STACKS_MOST;
-	return p->stack_keys;
+	return p->stacks.keys;
 }
 
 /* 0 without memory, and where none is to be had. */
@@ -49,17 +49,17 @@ static uint64_t key_of(cprof_session *s, cprof_process *p, size_t count, bool wh
 	for (i = 0; i < count; i++)
 		words[i] = s->frames[i].pc.v << FLAG_BITS | s->frames[i].flags;
 	words[count] = whole;
-	if (p->stacks_made != p->texts_made || !p->stack_keys)
+	if (p->stacks.made != p->texts_made || !p->stacks.keys)
 		first_key(s, p);
-	if (!cp_interned(&p->stacks, words, (count + 1) * sizeof(*words), &number)) {
+	if (!cp_interned(&p->stacks.walked, words, (count + 1) * sizeof(*words), &number)) {
 		if (!is_of_files(p, s->frames, count))
 			return 0;
-		if (p->stacks.count == STACKS_MOST)
+		if (p->stacks.walked.count == STACKS_MOST)
 			first_key(s, p);
-		if (!cp_intern(&p->stacks, words, (count + 1) * sizeof(*words), &number, NULL))
+		if (!cp_intern(&p->stacks.walked, words, (count + 1) * sizeof(*words), &number, NULL))
 			return 0;
 	}
-	return p->stack_keys + number + 1;
+	return p->stacks.keys + number + 1;
 }
 
 uint64_t cprof_current_stack_key(void)

@@ -465,7 +465,7 @@ void engine_forget_maps(cprof_process *p)
 	cp_buf_free(&p->maps);
 	cp_vec_free(&p->texts);
 	p->texts_made++;
-	cp_interner_free(&p->stacks);
+	cp_interner_free(&p->stacks.walked);
 	p->maps_read = false;
 	p->maps_forced = 0;
 	cp_close_fd(&p->memory_fd);

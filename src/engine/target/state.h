@@ -25,6 +25,7 @@
 #include "engine/target/family.h"
 #include "engine/target/live.h"
 #include "engine/target/lives.h"
+#include "engine/target/pieces.h"
 #include "engine/target/profilers.h"
 #include "image/image.h"
 #include "inspect/inspect.h"
@@ -70,12 +71,6 @@ struct cprof_assembly {
 	uint32_t shown; /* number of its images of which image_loaded was raised */
 };
 
-/* A piece of an image, at link-time addresses, which a function's detours need. */
-struct engine_jump {
-	uint64_t start, end;
-	uint32_t traced;
-};
-
 /* One mapping of an object in a process: all of its segments. */
 struct cprof_image {
 	cprof_process *process;
@@ -94,19 +89,6 @@ struct cprof_image {
 	uint64_t area, area_size; /* of its slots; 0: none yet */
 	struct engine_image_cover cover;
 	struct engine_image_life life;
-};
-
-/* An executable piece of an image. */
-struct engine_text {
-	uint64_t start, end;
-	cprof_image *image;
-};
-
-/* A frame of a thread's last walk, kept to be told again while the thread sleeps on. */
-struct engine_kept_frame {
-	uint64_t pc, cfa;
-	uint32_t flags;
-	uint32_t by;
 };
 
 struct cprof_thread {
@@ -151,10 +133,7 @@ struct cprof_process {
 	unsigned maps_forced; /* how often the maps were read before their time */
 	CP_VEC(struct engine_text) texts; /* sorted */
 	uint32_t texts_made; /* how often they were */
-	/* Stacks that were walked as long as `texts` were these (frames/stack_keys.c). */
-	struct cp_interner stacks;
-	uint32_t stacks_made;
-	uint64_t stack_keys; /* before the first */
+	struct engine_stacks stacks;
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
 	void *own[ENGINE_FAMILIES]; /* what families know of it; NULL: nothing */

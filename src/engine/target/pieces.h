@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small parts of what is known of images, processes and threads (state.h). Private to
+ * src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_PIECES_H
+#define CP_ENGINE_TARGET_PIECES_H
+
+#include <cprof/types.h>
+
+#include "base/map.h"
+
+/* A piece of an image, at link-time addresses, which a function's detours need. */
+struct engine_jump {
+	uint64_t start, end;
+	uint32_t traced;
+};
+
+/* An executable piece of an image. */
+struct engine_text {
+	uint64_t start, end;
+	cprof_image *image;
+};
+
+/* A frame of a thread's last walk, kept to be told again while the thread sleeps on. */
+struct engine_kept_frame {
+	uint64_t pc, cfa;
+	uint32_t flags;
+	uint32_t by;
+};
+
+/* Stacks of a process that were walked as long as its texts were these
+ * (frames/stack_keys.c). */
+struct engine_stacks {
+	struct cp_interner walked;
+	uint32_t made; /* when the texts were made for the so many-th time */
+	uint64_t keys; /* before that of the first */
+};
+
+#endif
