@@ -19,7 +19,10 @@ struct key {
 
 void cp_live_init(struct cp_live *l, uint64_t start_ns)
 {
-	*l = (struct cp_live){ .start_ns = start_ns };
+	uint64_t rest = CP_NS_PER_S - start_ns % CP_NS_PER_S;
+
+	*l = (struct cp_live){ .start_ns = start_ns,
+			       .first_ns = rest < CP_NS_PER_S / 2 ? rest + CP_NS_PER_S : rest };
 	pthread_mutex_init(&l->lock, NULL);
 	l->failed = !cp_vec_push(&l->threads, (struct cp_live_thread){ 0 });
 }
@@ -96,7 +99,14 @@ uint32_t cp_live_thread(struct cp_live *l, int32_t pid, int32_t tid)
 
 uint32_t cp_live_second(const struct cp_live *l, uint64_t ns)
 {
-	return ns > l->start_ns ? (uint32_t)((ns - l->start_ns) / CP_NS_PER_S) : 0;
+	uint64_t second = l->start_ns + l->first_ns;
+
+	return ns < second ? 0 : (uint32_t)((ns - second) / CP_NS_PER_S) + 1;
+}
+
+uint64_t cp_live_second_end(const struct cp_live *l, uint32_t second)
+{
+	return l->start_ns + l->first_ns + second * CP_NS_PER_S;
 }
 
 /* ---- adding ---- */
@@ -293,6 +303,15 @@ void cp_live_freeze(struct cp_live *frozen, struct cp_live *l)
 uint32_t cp_live_last_seconds(const struct cp_live *l)
 {
 	return l->seconds < CP_LIVE_SECONDS ? l->seconds : CP_LIVE_SECONDS;
+}
+
+uint64_t cp_live_last_ns(const struct cp_live *l)
+{
+	uint32_t seconds = cp_live_last_seconds(l);
+
+	if (!seconds || seconds < l->seconds)
+		return seconds * CP_NS_PER_S;
+	return l->first_ns + (seconds - 1) * CP_NS_PER_S;
 }
 
 struct cp_live_amount cp_live_last(const struct cp_live *l, const struct cp_live_sum *sum)

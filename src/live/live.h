@@ -9,6 +9,9 @@
  *
  *     seconds   ... 17   18   19   20   21 | 22
  *                  `------ last -------'     being told
+ *
+ * Seconds are those of the monotonic clock, for what sleeps is told of at the first tick of
+ * each (tracer/captures/tick.c). Only the one in which all begins is longer or shorter.
  */
 #ifndef CP_LIVE_H
 #define CP_LIVE_H
@@ -91,6 +94,7 @@ struct cp_live_frame {
 struct cp_live {
 	pthread_mutex_t lock;
 	uint64_t start_ns; /* monotonic */
+	uint64_t first_ns; /* how long the first second is: 0.5 s to 1.5 s */
 	uint64_t elapsed_ns; /* up to when it was looked at last */
 	uint32_t seconds; /* how many are over */
 	uint32_t stamp;
@@ -119,8 +123,9 @@ void cp_live_unlock(struct cp_live *l);
 uint32_t cp_live_function(struct cp_live *l, const char *name, const char *image, const char *file);
 /* The number of a new thread. */
 uint32_t cp_live_thread(struct cp_live *l, int32_t pid, int32_t tid);
-/* The second of a time, from 0. */
+/* The second of a time, from 0; and when that is over. */
 uint32_t cp_live_second(const struct cp_live *l, uint64_t ns);
+uint64_t cp_live_second_end(const struct cp_live *l, uint32_t second);
 /* An event, or some that are alike, with its stack, leaf first. */
 void cp_live_add(struct cp_live *l, enum cp_live_kind kind, uint32_t thread, uint32_t second,
 		 const struct cp_live_frame *frames, size_t count, uint64_t events,
@@ -138,8 +143,9 @@ void cp_live_advance(struct cp_live *l, uint64_t now_ns);
 /* Makes a copy of what there is now, to look at: names are those of `l`, and good as long. Takes
  * the lock. */
 void cp_live_freeze(struct cp_live *frozen, struct cp_live *l);
-/* Seconds that the last ones are, fewer at the start. */
+/* Seconds that the last ones are, fewer at the start; and how long these are. */
 uint32_t cp_live_last_seconds(const struct cp_live *l);
+uint64_t cp_live_last_ns(const struct cp_live *l);
 /* What a sum has of the last seconds. */
 struct cp_live_amount cp_live_last(const struct cp_live *l, const struct cp_live_sum *sum);
 /* Walks the sums of a group: `sum` NULL begins, NULL ends. */

@@ -293,7 +293,7 @@ void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_
 	char text[128];
 
 	snprintf(text, sizeof(text), "  %.*s%u%s", (int)(number - above), above,
-		 (unsigned)(last_ns / CP_NS_PER_S), number + 2);
+		 (unsigned)((last_ns + CP_NS_PER_S / 2) / CP_NS_PER_S), number + 2);
 	cp_frame_add(line, CP_PAINT_DIM, text);
 	if (order) {
 		cp_frame_pad(line, cp_text_columns(two[1]));

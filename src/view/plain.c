@@ -29,7 +29,7 @@ static void add_name(const struct cp_view_row *row, struct cp_buf *out)
 static void add_titles(const struct cp_view *v, struct cp_buf *out)
 {
 	cp_buf_printf(out, "  last %u s     since the start\n",
-		      (unsigned)(v->functions.last_ns / CP_NS_PER_S));
+		      (unsigned)((v->functions.last_ns + CP_NS_PER_S / 2) / CP_NS_PER_S));
 }
 
 static void add_functions(const struct cp_view *v, struct cp_buf *out)

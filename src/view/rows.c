@@ -193,7 +193,7 @@ void cp_view_rows(struct cp_view_rows *rows, struct cp_live *l, const struct cp_
 		rows->last = cp_live_last(l, whole);
 		rows->all = whole->all;
 	}
-	rows->last_ns = cp_live_last_seconds(l) * CP_NS_PER_S;
+	rows->last_ns = cp_live_last_ns(l);
 	rows->all_ns = l->elapsed_ns;
 	if (c->of == CP_VIEW_THREADS)
 		add_threads(rows, l, c);

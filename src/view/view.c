@@ -63,9 +63,9 @@ const char *cp_view_state(const struct cp_live_thread *thread)
 	static const struct {
 		char letter;
 		const char *word;
-	} words[] = { { 'R', "running" }, { 'S', "sleeping" }, { 'D', "waiting" },
-		      { 'T', "stopped" }, { 't', "running" }, /* held for a moment, by cprof */
-		      { 'Z', "zombie" },  { 'X', "gone" } };
+	} words[] = { { 'R', "runnable" }, { 'S', "sleeping" }, { 'D', "waiting" },
+		      { 'T', "stopped" },  { 't', "runnable" }, /* held for a moment, by cprof */
+		      { 'Z', "zombie" },   { 'X', "gone" } };
 	char state[8];
 	size_t i;
 

@@ -27,7 +27,7 @@ void cp_view_add_program(const struct cp_view *v, struct cp_buf *out);
 /* "profiling: CPU 0.9%, stopped 0.2%, 99 samples/s", in the last seconds or since the
  * start. */
 void cp_view_add_cost(const struct cp_view *v, bool last, struct cp_buf *out);
-/* "running", "sleeping", ... as the kernel says it now; "gone". */
+/* "runnable", "sleeping", ... as the kernel says it now; "gone". */
 const char *cp_view_state(const struct cp_live_thread *thread);
 /* A percentage in six columns; of nothing it is none. */
 void cp_view_add_share(struct cp_buf *out, uint64_t part, uint64_t whole);

@@ -115,6 +115,38 @@ either three"
 	grep -qF ' either() ⇒ two() ⇒ three()' text
 }
 
+@test "what a function ends by tail calling is told beside its time, which ends there" {
+	cat >tail.c <<-'END'
+		#define APART __attribute__((noinline, noclone))
+		volatile int n;
+		APART int work(int x) { for (int i = 0; i < 100000; i++) n += i & x; return n; }
+		APART int middle(int x) { return work(x | 1); }
+		APART int outer(int x) { return middle(x | 2); }
+		APART int again(int x) { return x ? outer(x) : n; }
+		APART int turn(int x) { n = x; return again(x - 1); }
+		APART int deep(int x) { return x ? deep(x - 1) + middle(x) - middle(x) : middle(x); }
+		int main(void) { return (outer(1) + turn(2) + turn(1) + deep(2)) & 0; }
+	END
+	${CC:-cc} -O2 -o tail tail.c
+	"$CPROF" run -q -o x.data -t outer,middle,work,again,turn,deep -- ./tail
+	# Who is in its own call ends in one that is part of that one's time.
+	assert_equal "$("$CPROF" report --json --limit=0 x.data | jq -r '.calls.functions[] | select(.tail_called_ns) |
+		"\(.function) \(.tail_calls)"' | sort | paste -sd ,)" "again 1,middle 7,outer 2,turn 2"
+	# All that work took, middle had called; of outer two of these calls, of turn and again one.
+	"$CPROF" report --json --limit=0 x.data | jq -e '
+		[.calls.functions[] | { key: .function, value: . }] | from_entries |
+		.middle.tail_called_ns == .work.total_ns and .middle.tail_called_ns > .outer.tail_called_ns and
+		.outer.tail_called_ns > .again.tail_called_ns and .turn.tail_called_ns >= .again.tail_called_ns'
+	refute grep -q 'ended in tail calls' <<<"$("$CPROF" report --calls x.data)"
+	"$CPROF" report --calls x.data | grep -q ' self  *tail called '
+	"$CPROF" report --calls --csv x.data | head -1 | grep -q ',tail_called_ns,'
+	# Sums have not kept it, and say so.
+	"$CPROF" run -q -o s.data --summary -t outer,middle,work -- ./tail
+	"$CPROF" report --calls s.data >text
+	refute grep -q 'tail called' text
+	grep -q '! .*middle.* ended in tail calls: their time is up to the jump' text
+}
+
 @test "forked children are followed, or freed of every breakpoint" {
 	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -- \
 		"$TRACEES/counted" --mode=fork --rounds=3 --depth=100 >out

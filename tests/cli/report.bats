@@ -104,7 +104,7 @@ assert_not_colored() { ! grep $'\e\\['; }
 	refute_output --partial "before their next sample"
 	report --state=running
 	assert_line --partial "100 ms of elapsed time"
-	assert_line "  only running"
+	assert_line "  only runnable"
 	refute_output --partial sleep
 	report --state=waiting --json
 	assert_equal "$(jq -c '.samples | [.total_ns, .waiting_ns]' <<<"$output")" '[900000000,900000000]'
@@ -268,7 +268,8 @@ thread 1 1 p'
 	assert_success
 	assert_line --partial '2.97 ms in traced calls in 3.00 ms · 14 calls · 2 threads'
 	assert_line --partial 'less what tracing added'
-	assert_line --regexp '^ +3  27\.0 µs  27\.0 µs  11\.0 µs  19\.0 µs  27\.0 µs  27\.0 µs  27\.0 µs  27\.0 µs  desk   fact$'
+	assert_line --regexp '^ +3  27\.0 µs  27\.0 µs +11\.0 µs  19\.0 µs  27\.0 µs  27\.0 µs  27\.0 µs  27\.0 µs  desk   fact$'
+	assert_line --regexp '^ +1  11\.0 µs  11\.0 µs +31\.0 µs .* a$'
 	assert_line --regexp '^ +1  37\.0 µs  25\.0 µs .* geo::move\(point,dir\)$'
 	assert_line --regexp '^ +1  2\.90 ms  2\.77 ms +- .* main$'
 	assert_line '  ! clamp was called 12,000 times in a second and is no longer traced from then on (--max-rate)'

@@ -83,12 +83,23 @@ own_shares() {
 	block -1 lines >last
 	grep -qE " idler \\([0-9]+\\) sleeping$" last
 	# The other one does all that is done; it may wait for a CPU.
-	read -r cpu _ <<<"$(grep -E " shares \\($pid\\) (running|sleeping)$" last)"
+	read -r cpu _ <<<"$(grep -E " shares \\($pid\\) (runnable|sleeping)$" last)"
 	whole=$(sed -n '1s/.*CPU \([0-9.]*\)%.*/\1/p' last)
 	assert_equal "$cpu" "$whole%"
 	touch stop
 	wait "$pid"
 	assert_equal "$(cut -d' ' -f1,2 out)" 'shares: ok'
+}
+
+@test "by the wall clock who sleeps is told of in the seconds in which it did" {
+	until_told shares
+	"$CPROF" top --clock=wall -d 2500ms "$pid" >lines
+	# What the sleeper did in the last second or two used to count a second too late.
+	read -r last _ <<<"$(block -1 lines | grep -E " idler \([0-9]+\) sleeping$")"
+	within 60 110 "${last%\%}"
+	assert_equal "$(block -1 lines | grep -cE " shares \($pid\) (runnable|sleeping)$")" 1
+	touch stop
+	wait "$pid"
 }
 
 @test "traced calls are told with their rate, allocations by who makes them" {

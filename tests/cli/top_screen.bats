@@ -63,7 +63,7 @@ until_told() {
 	terminal 80 24 "$CPROF top $pid"
 	until_true shows "^shares \\($pid\\), .* 2 threads" 'profiling: CPU' '[1-9][0-9.]+% .* shares +three_quarters$'
 	press t
-	until_true shows "$pid +(running|sleeping) +shares" 'sleeping +idler'
+	until_true shows "$pid +(runnable|sleeping) +shares" 'sleeping +idler'
 	press q
 	left_well
 	shows 'ended with 0'

@@ -3,6 +3,7 @@
  * Sums of the last seconds and since the start.
  */
 #include "base/clock.h"
+#include "base/types.h"
 #include "live/live.h"
 #include "test.h"
 
@@ -85,6 +86,37 @@ static void test_last_seconds(void)
 	cp_live_deinit(&l);
 }
 
+/* Seconds end with the clock's own: only the first is longer, or shorter. */
+static void test_first_second(void)
+{
+	static const struct {
+		uint64_t start, first;
+	} cases[] = { { 0, CP_NS_PER_S },
+		      { CP_NS_PER_S / 4, CP_NS_PER_S * 3 / 4 },
+		      { CP_NS_PER_S * 3 / 4, CP_NS_PER_S * 5 / 4 } };
+	struct cp_live l;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(cases); i++) {
+		uint64_t end = START + cases[i].start + cases[i].first;
+
+		cp_live_init(&l, START + cases[i].start);
+		CHECK(cp_live_second(&l, START) == 0 && cp_live_second(&l, end - 1) == 0);
+		CHECK(cp_live_second(&l, end) == 1 && end % CP_NS_PER_S == 0);
+		CHECK(cp_live_second_end(&l, 0) == end);
+		CHECK(cp_live_second_end(&l, 2) == end + 2 * CP_NS_PER_S);
+		cp_live_advance(&l, end - 1);
+		CHECK(cp_live_last_ns(&l) == 0);
+		cp_live_advance(&l, end);
+		CHECK(cp_live_last_ns(&l) == cases[i].first);
+		cp_live_advance(&l, end + 4 * CP_NS_PER_S);
+		CHECK(cp_live_last_ns(&l) == cases[i].first + 4 * CP_NS_PER_S);
+		cp_live_advance(&l, end + 5 * CP_NS_PER_S);
+		CHECK(cp_live_last_ns(&l) == 5 * CP_NS_PER_S);
+		cp_live_deinit(&l);
+	}
+}
+
 static void test_threads(void)
 {
 	const struct cp_live_frame frame = { f, 0 };
@@ -123,6 +155,7 @@ int main(void)
 {
 	test_stack();
 	test_last_seconds();
+	test_first_second();
 	test_threads();
 	test_cost();
 	TEST_MAIN_END;

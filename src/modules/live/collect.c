@@ -35,7 +35,13 @@ static void on_sample(cprof_profiler *p, cprof_addr ip, const cprof_context *con
 
 	(void)context;
 	if (cprof_current_sample(&sample))
-		collector_stack(p, CP_LIVE_TIME, sample.timestamp_ns, ip, 1, sample.weight_ns);
+		collector_stack(p, &(struct collected){ .kind = CP_LIVE_TIME,
+							.ts_ns = sample.timestamp_ns,
+							.ip = ip,
+							.events = 1,
+							.weight = sample.weight_ns,
+							.lasted = p->wants.mode ==
+								  CPROF_SAMPLE_MODE_REAL });
 }
 
 static void on_thread_started(cprof_profiler *p, uintptr_t tid)
@@ -209,8 +215,9 @@ static void add_batch(cprof_profiler *p, const struct batch *b)
 		}
 		skip = key.kind == CP_LIVE_BYTES ? count_runtime(p) : 0;
 		cp_live_lock(p->sums);
-		cp_live_add(p->sums, (enum cp_live_kind)key.kind, key.thread, b->second,
-			    p->whole.items + skip, p->whole.count - skip, row->count, row->sum);
+		cp_live_add(p->sums, (enum cp_live_kind)key.kind, key.thread,
+			    b->second - key.before, p->whole.items + skip, p->whole.count - skip,
+			    row->count, row->sum);
 		cp_live_unlock(p->sums);
 	}
 }
@@ -234,8 +241,7 @@ static void add_batches(cprof_profiler *p)
 /* Waits for the next tick; false: it is the last one. */
 static bool wait_for_tick(cprof_profiler *p)
 {
-	uint64_t now = cp_now(), start = p->sums->start_ns,
-		 at = start + (cp_live_second(p->sums, now) + 1) * CP_NS_PER_S + LATE_NS;
+	uint64_t at = cp_live_second_end(p->sums, cp_live_second(p->sums, cp_now())) + LATE_NS;
 	const struct timespec until = { .tv_sec = (time_t)(at / CP_NS_PER_S),
 					.tv_nsec = (long)(at % CP_NS_PER_S) };
 	bool ends;

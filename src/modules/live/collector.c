@@ -69,23 +69,36 @@ uint32_t collector_thread(cprof_profiler *p, cprof_thread *t)
 }
 
 /* With the lock held. */
-static bool add_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		      uint64_t events, uint64_t weight)
+static bool add_stack(cprof_profiler *p, const struct collected *c)
 {
-	struct stack_key key = { kind, collector_thread(p, cprof_current_thread()),
-				 CPROF_NO_STACK };
-	struct batch *b = collector_batch(p, cp_live_second(p->sums, ts_ns));
+	uint32_t second = cp_live_second(p->sums, c->ts_ns), from, parts;
+	struct stack_key key = { .kind = c->kind,
+				 .thread = collector_thread(p, cprof_current_thread()) };
+	struct batch *b = collector_batch(p, second);
+	uint64_t left = c->weight, until = c->ts_ns;
 
-	if (b)
-		key.stack = cprof_stacks_current(b->stacks, ip);
-	return key.stack != CPROF_NO_STACK && cprof_tally_add(b->weights, &key, events, weight);
+	key.stack = b ? cprof_stacks_current(b->stacks, c->ip) : CPROF_NO_STACK;
+	if (key.stack == CPROF_NO_STACK)
+		return false;
+	from = c->lasted && left < until ? cp_live_second(p->sums, until - left) : second;
+	/* What is longer ago than is kept counts in the oldest. */
+	for (parts = 1; second > from && parts < CP_LIVE_SLOTS; parts++, second--) {
+		uint64_t begin = cp_live_second_end(p->sums, second - 1);
+
+		key.before = b->second - second;
+		if (until > begin && !cprof_tally_add(b->weights, &key, 0, until - begin))
+			return false;
+		left -= until - begin;
+		until = begin;
+	}
+	key.before = b->second - second;
+	return cprof_tally_add(b->weights, &key, c->events, left);
 }
 
-void collector_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		     uint64_t events, uint64_t weight)
+void collector_stack(cprof_profiler *p, const struct collected *c)
 {
 	pthread_mutex_lock(&p->lock);
 	if (!p->failed)
-		p->failed = !add_stack(p, kind, ts_ns, ip, events, weight);
+		p->failed = !add_stack(p, c);
 	pthread_mutex_unlock(&p->lock);
 }

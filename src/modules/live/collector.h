@@ -16,7 +16,8 @@
 struct stack_key {
 	uint32_t kind; /* enum cp_live_kind */
 	uint32_t thread;
-	uint64_t stack; /* of the batch's */
+	uint32_t before; /* seconds before the batch's */
+	uint32_t stack; /* of the batch's */
 };
 
 /* Who called whom, as it is interned. */
@@ -67,9 +68,16 @@ uint32_t collector_thread(cprof_profiler *p, cprof_thread *t);
 /* The batch of a second, which is the newest one or a new one; NULL without memory. With the
  * lock held. */
 struct batch *collector_batch(cprof_profiler *p, uint32_t second);
-/* Adds to the stack of the event being delivered, in the batch of its second. */
-void collector_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		     uint64_t events, uint64_t weight);
+/* Something of the event being delivered. */
+struct collected {
+	enum cp_live_kind kind;
+	uint64_t ts_ns;
+	cprof_addr ip;
+	uint64_t events, weight;
+	bool lasted; /* for `weight`, up to `ts_ns`: each second has its part */
+};
+/* Adds to the stack of the event, in the batch of its second. */
+void collector_stack(cprof_profiler *p, const struct collected *c);
 
 /* The names that a thread and its process have now. With the lock of the sums held. */
 void collector_names(const cprof_thread *t, struct cp_live_thread *to);

@@ -28,8 +28,11 @@ static void on_allocation(cprof_profiler *p, const cprof_object *object)
 	if (!cprof_current_allocation(&a) || !cprof_current_call(&call))
 		return;
 	times = stands_for(a.size);
-	collector_stack(p, CP_LIVE_BYTES, call.timestamp_ns, 0, (uint64_t)(times + 0.5),
-			(uint64_t)((double)a.size * times + 0.5));
+	collector_stack(p,
+			&(struct collected){ .kind = CP_LIVE_BYTES,
+					     .ts_ns = call.timestamp_ns,
+					     .events = (uint64_t)(times + 0.5),
+					     .weight = (uint64_t)((double)a.size * times + 0.5) });
 }
 
 bool collector_heap_start(cprof_profiler *p)

@@ -9,7 +9,7 @@
 static const char titles[] =
 	"function,image,calls,total_ns,self_ns,min_ns,average_ns,deviation_ns,"
 	"median_ns,p95_ns,p99_ns,p999_ns,max_ns,cpu_ns,unwound,tail_calls,open,"
-	"upper_bounds\n";
+	"tail_called_ns,upper_bounds\n";
 
 static void row(const struct cp_calls *c, const struct cp_called *f, struct cp_buf *out)
 {
@@ -44,6 +44,13 @@ static void row(const struct cp_calls *c, const struct cp_called *f, struct cp_b
 	cp_csv_u64(out, f->sum.unwound);
 	cp_csv_u64(out, f->sum.tail_calls);
 	cp_csv_u64(out, f->sum.open);
+	if (cp_called_has_tailed(f)) {
+		cp_csv_u64(out, f->tailed.ns);
+		if (f->tailed.at_most)
+			cp_buf_printf(&bounds, "%stail_called_ns", bounds.size ? " " : "");
+	} else {
+		cp_csv_text(out, "");
+	}
 	cp_csv_text(out, bounds.bytes ? bounds.bytes : "");
 	cp_csv_end(out);
 }

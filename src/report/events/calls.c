@@ -9,6 +9,7 @@
 #include "record/callsum.h"
 #include "record/nettime.h"
 #include "record/sum_rows.h"
+#include "report/events/tailed.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
@@ -19,6 +20,7 @@ struct builder {
 	uint32_t *places; /* by function of the profile: place + 1 */
 	uint32_t *threads; /* by thread: likewise */
 	struct cp_map edges;
+	struct cp_tailed tailed;
 };
 
 static struct cp_called *called(struct builder *b, uint32_t function)
@@ -60,8 +62,9 @@ static uint32_t caller_of(const struct cp_profile *p, uint32_t stack)
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct builder *b = ctx;
+	struct cp_tailed_chain *chain = cp_tailed_enter(&b->tailed, span);
 
-	span->data = b; /* shown */
+	span->data = chain ? (void *)chain : b; /* shown */
 	span->caller = span->entered ? caller_of(b->c->profile, call->stack) : 0;
 	return NULL;
 }
@@ -85,6 +88,24 @@ static void add_moment(struct cp_moments *m, double value, uint64_t times)
 	m->count += times;
 	m->mean += from * (double)times / (double)m->count;
 	m->squares += from * (value - m->mean) * (double)times;
+}
+
+/* Its time is, besides, that of those who ended by calling it, and of those before. */
+static bool add_tailed(struct builder *b, const struct cp_span *span)
+{
+	struct cp_tailed_chain *chain = span->data == b ? NULL : span->data;
+	const uint32_t *function;
+
+	if (chain)
+		cp_vec_for_each(&chain->functions, function) {
+			struct cp_called *f = called(b, *function);
+
+			if (!f)
+				return false;
+			if (*function != span->function)
+				cp_span_add_whole(&f->tailed_sum, span);
+		}
+	return cp_tailed_leave(&b->tailed, span, chain);
 }
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
@@ -113,8 +134,12 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		cp_span_add_whole(&t->sum, span);
 		cp_span_add_whole(&b->c->outermost_sum, span);
 	}
+	if (!add_tailed(b, span))
+		return cp_error_nomem();
 	if (span->inherited || span->end >= CP_SPAN_LOST)
 		return NULL;
+	f = called(b, span->function);
+	f->tailed_inside |= span->end == CP_SPAN_TAIL_CALLED && span->again;
 	cp_span_add_whole(&f->over, span);
 	add_moment(&f->moments, (double)cp_span_likely(span), 1);
 	return cp_durations_add(&f->durations, one) ? NULL : cp_error_nomem();
@@ -346,6 +371,7 @@ static void settle_all(struct cp_calls *c)
 
 	cp_vec_for_each(&c->functions, f) {
 		f->total = cp_net_settle(&f->sum.whole);
+		f->tailed = cp_net_settle(&f->tailed_sum);
 		f->self = part_of(cp_net_settle(&f->sum.self), f->total);
 		settle_moments(f);
 		c->calls += f->sum.calls;
@@ -358,6 +384,8 @@ static void settle_all(struct cp_calls *c)
 	cp_vec_for_each(&c->threads, t)
 		t->time = cp_net_settle(&t->sum);
 	c->outermost = cp_net_settle(&c->outermost_sum);
+	cp_vec_for_each(&c->functions, f)
+		c->tailed |= f->tailed.ns > c->outermost.ns / 100;
 }
 
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
@@ -371,7 +399,10 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 
 	b.places = calloc(p->functions.count + 1, sizeof(*b.places));
 	b.threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*b.threads));
-	err = b.places && b.threads ? cp_spans_walk(p, &visitor, &b) : cp_error_nomem();
+	err = b.places && b.threads ? cp_tailed_init(&b.tailed, cp_record_thread_count(p->record))
+				    : cp_error_nomem();
+	if (!err)
+		err = cp_spans_walk(p, &visitor, &b);
 	if (!err)
 		err = add_rows(&b);
 	if (!err && !add_up(&b))
@@ -383,6 +414,7 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 	free(b.places);
 	free(b.threads);
 	cp_map_free(&b.edges);
+	cp_tailed_deinit(&b.tailed);
 	if (err)
 		cp_calls_deinit(&c);
 	else

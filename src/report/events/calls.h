@@ -23,6 +23,10 @@ struct cp_called {
 	uint32_t function; /* of the profile */
 	struct cp_call_sum sum; /* `whole`: recursion counted once */
 	struct cp_net_time total, self; /* what that comes to */
+	struct cp_net_sum tailed_sum; /* of what it ended by tail calling, of which single calls
+					 are known; recursion counted once */
+	struct cp_net_time tailed; /* what that comes to */
+	bool tailed_inside; /* it ended so in a call of its own, whose time has all of that */
 	struct cp_net_time average, deviation; /* of durations, of calls that are over: the mean,
 						  the standard deviation; 0 without any */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
@@ -56,6 +60,7 @@ struct cp_calls {
 	struct cp_net_time outermost; /* in calls that no traced function made */
 	struct cp_net_sum outermost_sum;
 	bool upper_bound; /* some of these times are */
+	bool tailed; /* some functions have such a time, of a hundredth of that or more */
 };
 
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret);
@@ -65,6 +70,11 @@ void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order);
 /* The duration that this share of calls does not exceed, exactly, or where calls are added up
  * in the recording, to the width of a bucket; 0 without any. */
 struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
+/* Is anything known of what it ended by tail calling? */
+static inline bool cp_called_has_tailed(const struct cp_called *f)
+{
+	return f->tailed_sum.room > 0 || f->tailed_sum.likely_ns;
+}
 /* NULL: no calls of it were recorded. */
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);
 /* Finds a function as cp_profile_find() does, among those that were called. */

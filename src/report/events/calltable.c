@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/types.h"
 #include "base/vec.h"
 #include "record/calls.h"
 #include "record/nettime.h"
@@ -25,16 +26,18 @@
 #include "report/profile/tree.h"
 
 #define CPU_COLUMN 2 /* where it was asked for */
-#define AVERAGE_COLUMN 5 /* where that is asked for, and the next */
+#define TAILED_COLUMN 4 /* where anything is known of it */
+#define AVERAGE_COLUMN 6 /* where that is asked for, and the next */
 
 static const struct cp_column columns[] = {
-	{ "calls", true, 0, false },	 { "total", true, 0, false },
-	{ "CPU", true, 0, false },	 { "self", true, 0, false },
-	{ "min", true, 0, true },	 { "average", true, 0, false },
-	{ "deviation", true, 0, false }, { "median", true, 0, false },
-	{ "p95", true, 0, true },	 { "p99", true, 0, true },
-	{ "p99.9", true, 0, true },	 { "max", true, 0, false },
-	{ "image", false, 12, true },	 { "function", false, 0, false },
+	{ "calls", true, 0, false },	   { "total", true, 0, false },
+	{ "CPU", true, 0, false },	   { "self", true, 0, false },
+	{ "tail called", true, 0, false }, { "min", true, 0, true },
+	{ "average", true, 0, false },	   { "deviation", true, 0, false },
+	{ "median", true, 0, false },	   { "p95", true, 0, true },
+	{ "p99", true, 0, true },	   { "p99.9", true, 0, true },
+	{ "max", true, 0, false },	   { "image", false, 12, true },
+	{ "function", false, 0, false },
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -88,7 +91,7 @@ static void add_function(struct cp_table *t, const struct cp_function *f)
 
 /* The columns that there are, of a function. */
 struct shown_columns {
-	bool cpu, average;
+	bool cpu, tailed, average;
 };
 
 static void moment_cells(struct cp_table *t, const struct cp_called *f)
@@ -112,6 +115,10 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 	if (has.cpu)
 		cp_table_time(t, CP_PAINT_PLAIN, f->sum.cpu_ns);
 	cp_table_net_time(t, heat(f->self.ns, c->outermost.ns), f->self);
+	if (has.tailed && cp_called_has_tailed(f))
+		cp_table_net_time(t, CP_PAINT_PLAIN, f->tailed);
+	else if (has.tailed)
+		cp_table_name(t, CP_PAINT_DIM, "");
 	quantile_cell(t, f, 0);
 	if (has.average)
 		moment_cells(t, f);
@@ -172,15 +179,47 @@ static void say_disarmed(const struct cp_calls *c, bool starved, struct cp_buf *
 	cp_buf_str(text, " in a second and is no longer traced from then on (--max-rate)");
 }
 
+/* Functions that this is said of by name. */
+#define NAMED_MAX 5u
+
+/* "one, two and 3 more ended in tail calls": those that did so more often than not, and of
+ * which the table has no time of what they jumped to. */
+static void say_tailed(const struct cp_calls *c, struct cp_buf *text)
+{
+	const struct cp_called *f;
+	size_t count = 0;
+
+	cp_vec_for_each(&c->functions, f) {
+		if (f->sum.tail_calls <= f->sum.calls / 2 || f->tailed_inside ||
+		    cp_called_has_tailed(f))
+			continue;
+		if (count++ >= NAMED_MAX)
+			continue;
+		cp_buf_str(text, count > 1 ? ", " : "");
+		cp_add_name(text, c->profile->functions.items[f->function].name);
+	}
+	if (count > NAMED_MAX) {
+		cp_buf_str(text, " and ");
+		cp_add_count(text, count - NAMED_MAX);
+		cp_buf_str(text, " more");
+	}
+	if (count)
+		cp_buf_str(text, " ended in tail calls: their time is up to the jump, without "
+				 "that of the functions that they jumped to");
+}
+
 /* Lines below the table: what it can't say of its functions. */
 static void remarks(const struct cp_calls *c, const struct cp_look *look, struct cp_buf *out)
 {
-	int starved;
+	int line;
 
-	for (starved = 0; starved < 2; starved++) {
+	for (line = 0; line < 3; line++) {
 		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-		say_disarmed(c, starved, &text);
+		if (line < 2)
+			say_disarmed(c, line, &text);
+		else
+			say_tailed(c, &text);
 		if (!text.bytes)
 			continue;
 		cp_buf_str(out, "  ");
@@ -189,14 +228,17 @@ static void remarks(const struct cp_calls *c, const struct cp_look *look, struct
 	}
 }
 
-static const char *note(const struct cp_calls *c)
+/* What the title says of all times. */
+static void add_note(struct cp_buf *out, const struct cp_calls *c)
 {
+	cp_buf_str(out, "less what tracing added");
 	if (cp_record_sum_count(c->profile->record))
-		return c->upper_bound
-			       ? "less what tracing added; percentiles to 3 %; <=: at most that"
-			       : "less what tracing added; percentiles to 3 %";
-	return c->upper_bound ? "less what tracing added; <=: at most that"
-			      : "less what tracing added";
+		cp_buf_str(out, "; percentiles to 3 %");
+	if (c->upper_bound)
+		cp_buf_str(out, "; <=: at most that");
+	if (c->tailed)
+		cp_buf_str(out, "; tail called: what it ended by jumping to, "
+				"not in total");
 }
 
 static void print_functions(const struct cp_calls *c, const struct cp_report_options *o,
@@ -206,12 +248,18 @@ static void print_functions(const struct cp_calls *c, const struct cp_report_opt
 	const struct cp_called *f;
 	struct cp_column present[COLUMNS];
 	size_t shown = 0, all = 0, count = 0, i;
-	struct shown_columns has = { has_cpu(c), o->order == CP_ORDER_AVERAGE ||
-							 o->order == CP_ORDER_DEVIATION };
+	struct shown_columns has = { has_cpu(c), c->tailed,
+				     o->order == CP_ORDER_AVERAGE ||
+					     o->order == CP_ORDER_DEVIATION };
+	struct cp_buf note CP_CLEANUP(cp_buf_free) = { 0 };
 
-	cp_report_title(out, look, "Calls", note(c));
+	add_note(&note, c);
+	cp_report_title(out, look, "Calls", note.bytes);
 	for (i = 0; i < COLUMNS; i++)
-		if (i == CPU_COLUMN ? has.cpu : i - AVERAGE_COLUMN < 2u ? has.average : true)
+		if (i == CPU_COLUMN	      ? has.cpu
+		    : i == TAILED_COLUMN      ? has.tailed
+		    : i - AVERAGE_COLUMN < 2u ? has.average
+					      : true)
 			present[count++] = columns[i];
 	cp_table_init(&t, present, count);
 	cp_vec_for_each(&c->functions, f) {
@@ -349,6 +397,11 @@ static void the_function(const struct cp_calls *c, const struct cp_called *f,
 		cp_buf_str(&text, " · ");
 		cp_add_count(&text, f->sum.tail_calls);
 		cp_buf_str(&text, " ended in a tail call");
+		if (cp_called_has_tailed(f)) {
+			cp_buf_str(&text, ", ");
+			cp_add_net_time(&text, f->tailed);
+			cp_buf_str(&text, " in what was called so, not in total");
+		}
 	}
 	cp_add_wrapped(out, look, 2, 2, text.bytes ? text.bytes : "");
 }
@@ -456,9 +509,10 @@ static void times_json(const struct cp_called *f, struct cp_json *j)
 		{ "p99_ns", cp_called_quantile(f, 0.99) },
 		{ "p999_ns", cp_called_quantile(f, 0.999) },
 		{ "max_ns", cp_called_quantile(f, 1) },
+		{ "tail_called_ns", f->tailed }, /* the last, for it may be missing */
 	};
 
-	timed_json(times, sizeof(times) / sizeof(times[0]), j);
+	timed_json(times, CP_ARRAY_SIZE(times) - !cp_called_has_tailed(f), j);
 }
 
 static void edge_times_json(const struct cp_call_edge *e, struct cp_json *j)

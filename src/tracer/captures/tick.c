@@ -306,7 +306,8 @@ void tick(struct tracer *tr, uint64_t now)
 	tr->link->shared->stats.ticks++;
 	if (!tr->hot)
 		choose_cpu(tr);
-	if (now - tr->flush_ns >= CP_NS_PER_S)
+	/* Who looks once a second has all of it at the second's end. */
+	if (now / CP_NS_PER_S != tr->flush_ns / CP_NS_PER_S)
 		tick_flush(tr, now);
 	late = now - tr->next_tick_ns;
 	tr->link->shared->stats.ticks_missed += late / tr->period_ns;

@@ -48,6 +48,8 @@ function together(sums) {
 	return all;
 }
 
+/* By the wall clock, who waits for a CPU counts as who has one. */
+const onCPU = data.clock === "wall" ? "runnable" : "on CPU";
 const sampled = lines.running.size || lines.waiting.size;
 /* A bucket of a thread that runs all the time; of events, the highest. */
 const greatest = a => a.reduce((x, y) => Math.max(x, y), 0);
@@ -295,7 +297,7 @@ function endDrag(event, cancelled) {
 /* What a thread did at a time: the most of each series in that bucket. */
 function fillTip(thread, b) {
 	const table = html("table", {});
-	for (const [name, what, amount] of [["running", data.event || (data.clock === "wall" ? "running" : "on CPU"), told],
+	for (const [name, what, amount] of [["running", data.event || onCPU, told],
 		["waiting", "waiting", c.time], ["calls", "in calls", c.time], ["locks", "for locks", c.time],
 		["thrown", "exceptions", String], ["spans", "announced", c.time], ["allocated", "allocated", c.bytes],
 		["freed", "freed", c.bytes]]) {
@@ -395,8 +397,7 @@ function showRows() {
 	rows.replaceChildren();
 	const run = together(sampled ? lines.running : lines.calls);
 	addRow("All threads", withHits(null, overview(other), greatest(other ? together(other) : run) || 1), null, other ? "" : (sampled ? told : c.time)(busy(run)) +
-		(sampled ? data.event ? " " + data.event : data.clock === "wall" ? " running" : " on CPU" :
-			" in calls"));
+		(sampled ? " " + (data.event || onCPU) : " in calls"));
 	if (c.series.allocated && !data.live_unknown) for (const process of processes) {
 		const in_use = memory(process), high = greatest(in_use);
 		if (high > 0) addRow("Memory in use", track(...path("tl-memory", area(in_use, null, high, HIGH - 1,
@@ -497,7 +498,7 @@ function show() {
 
 const section = html("section", { id: "timeline", "aria-label": "Time line" }, bar,
 	html("div", { class: "tl-body" }, html("div", { class: "tl-top" }, html("div", { class: "tl-legend",
-		"aria-hidden": "true" }, ...[["tl-run", sampled ? data.event || "on CPU" : ""], ["tl-wait", lines.waiting.size ?
+		"aria-hidden": "true" }, ...[["tl-run", sampled ? data.event || onCPU : ""], ["tl-wait", lines.waiting.size ?
 		"waiting" : ""], ["tl-calls", sampled ? "" : "in calls"], ["tl-lock", lines.locks.size ? "lock" : ""],
 		["tl-thrown", lines.thrown.size ? "throw" : ""]].filter(l => l[1]).map(l => html("span", {},
 		html("i", { class: l[0] }), l[1]))), axis), rows), details);
