@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/fast.h"
 
+#include "detour/base.h"
+
 const char *cp_slow_word(unsigned slow)
 {
 	static const char *const words[CP_SLOWS] = {
@@ -19,6 +21,7 @@ const char *cp_slow_word(unsigned slow)
 		[CP_SLOW_LIBRARY] = "library",
 		[CP_SLOW_CHOSEN] = "chosen",
 		[CP_SLOW_ARCH] = "arch",
+		[CP_SLOW_BASE] = "gs",
 	};
 
 	return words[slow];
@@ -37,6 +40,8 @@ const char *cp_slow_text(unsigned slow)
 		return "which function it is gets chosen when the program starts";
 	case CP_SLOW_ARCH:
 		return "it is code of an instruction set that has no detours";
+	case CP_SLOW_BASE:
+		return "code of this file uses gs, by which detours find where to write";
 	}
 	return cp_detour_why_text((enum cp_detour_why)slow);
 }
@@ -45,6 +50,18 @@ void cp_fast_deinit(struct cp_fast *fast)
 {
 	cp_detour_object_destroy(fast->object);
 	cp_detour_plan_free(&fast->plan);
+}
+
+static CP_ERROR read_object(struct cp_fast *fast)
+{
+	const uint8_t *code;
+	struct cp_vaddr at;
+	size_t size;
+
+	fast->base_used = cp_image_section(fast->image, ".text", &code, &size, &at) &&
+			  cp_detour_base_used(fast->decoder, code, size);
+	return cp_detour_object_create(fast->arch, fast->decoder, fast->image, fast->functions,
+				       &fast->object);
 }
 
 /* What stands in the way wherever its code is. */
@@ -78,11 +95,10 @@ CP_ERROR cp_fast_ask(struct cp_fast *fast, const struct cp_probe_function *funct
 
 	if (slow == CP_FAST) {
 		if (!fast->object)
-			CP_TRY(cp_detour_object_create(fast->arch, fast->decoder, fast->image,
-						       fast->functions, &fast->object));
+			CP_TRY(read_object(fast));
 		CP_TRY(cp_detour_plan_function(cp_detour_object_planner(fast->object), function,
 					       sites, &fast->plan));
-		slow = fast->plan.why;
+		slow = fast->base_used ? CP_SLOW_BASE : fast->plan.why;
 	}
 	*ret = slow;
 	return NULL;

@@ -15,6 +15,7 @@ enum cp_slow {
 	CP_SLOW_LIBRARY,
 	CP_SLOW_CHOSEN,
 	CP_SLOW_ARCH,
+	CP_SLOW_BASE,
 	CP_SLOWS,
 };
 const char *cp_slow_word(unsigned slow); /* for a column; "yes" of CP_FAST */
@@ -27,6 +28,7 @@ struct cp_fast {
 	struct cp_probe_functions *functions;
 	struct cp_detour_object *object; /* NULL before it is needed: reading it takes time */
 	struct cp_detour_plan plan;
+	bool base_used; /* of gs, by the object's code: known with `object` */
 };
 void cp_fast_deinit(struct cp_fast *fast);
 

@@ -16,11 +16,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/probes/areas.h"
+#include "engine/probes/base.h"
 #include "engine/probes/batch.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/own.h"
 #include "engine/probes/plans.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/trace.h"
@@ -347,6 +349,36 @@ static void forget_image(cprof_image *image)
 		cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
 }
 
+/* What was mapped now uses what detours find rings by: they give way to breakpoints. */
+static void give_base_back(cprof_image *image)
+{
+	struct engine_numbers detoured = { 0 }, all = { 0 };
+	uint64_t number, unused;
+	size_t cursor = 0;
+	bool ok = true;
+
+	while (cp_map_next(&image->detoured, &cursor, &number, &unused))
+		ok = ok && cp_vec_push(&detoured, (uint32_t)number);
+	if (ok && detoured.count) {
+		engine_plan_image(image, ENGINE_PLAN_ALL, &all);
+		engine_arm_changed(image, &detoured, &all);
+	}
+	cp_vec_free(&detoured);
+	cp_vec_free(&all);
+}
+
+static void look_for_base(cprof_process *p)
+{
+	size_t i;
+
+	if (!p->detours || !p->detours->rings || p->detours->foreign || !engine_base_used(p))
+		return;
+	p->detours->foreign = true;
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && p->images.items[i]->armed)
+			give_base_back(p->images.items[i]);
+}
+
 static bool is_c_library(const cprof_image *image)
 {
 	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
@@ -397,6 +429,7 @@ void engine_arm_process(cprof_process *p)
 	engine_each_family(s, f, mapped)
 		f->mapped(p);
 	/* The C library first: there it is watched what the program does with SIGTRAP. */
+	look_for_base(p);
 	arm_images(p, is_c_library);
 	arm_images(p, is_library);
 	arm_images(p, NULL);

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "detour/space.h"
 #include "engine/probes/areas.h"
+#include "engine/probes/base.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/valued.h"
 #include "engine/target/state.h"
@@ -179,8 +180,12 @@ struct engine_rings *engine_rings_of(cprof_process *p)
 {
 	if (!p->detours)
 		p->detours = calloc(1, sizeof(*p->detours));
-	if (!p->detours)
+	if (!p->detours || p->detours->foreign)
 		return NULL;
+	if (!p->detours->tried && engine_base_used(p)) {
+		p->detours->foreign = true;
+		return NULL;
+	}
 	if (!p->detours->tried)
 		p->detours->rings = make_rings(p);
 	p->detours->tried = true;
@@ -196,6 +201,7 @@ void engine_rings_inherit(cprof_process *p, const cprof_process *parent)
 		return;
 	p->detours->rings = parent->detours->rings;
 	p->detours->tried = parent->detours->tried;
+	p->detours->foreign = parent->detours->foreign;
 	if (p->detours->rings)
 		p->detours->rings->users++;
 }

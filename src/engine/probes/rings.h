@@ -78,6 +78,7 @@ struct engine_rings {
 struct engine_detours {
 	struct engine_rings *rings; /* shared; NULL: there can be none */
 	bool tried;
+	bool foreign; /* the program uses what threads' rings are found by: none are made */
 	/* The process's own, and good as long as the session's `changes` are these. */
 	CP_VEC(struct engine_plain_site) plain; /* by site */
 	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */

@@ -73,6 +73,7 @@ struct engine_plans {
 	bool read; /* `functions` were, or can't be */
 	bool pads_read; /* functions.pads were */
 	bool exports_read;
+	bool base_read, base_used; /* used: its code uses what detours find rings by (base.c) */
 	struct cp_map exports; /* hash of an exported name -> number of its symbol */
 	struct cp_map library_calls; /* where a library call is made -> traced function (stubs.c) */
 	uint32_t *numbers; /* by function: its number as a traced one + 1; 0: not asked */

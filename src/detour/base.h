@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Does code use what threads' rings are found by, the base of gs? Then it is the program's,
+ * and there are no detours in a process that has it mapped.
+ */
+#ifndef CP_DETOUR_BASE_H
+#define CP_DETOUR_BASE_H
+
+#include "arch/arch.h"
+#include "arch/decoder.h"
+#include "base/types.h"
+
+/* Looks through code, bad bytes passed over, for an instruction that reads or writes
+ * relative to the base, or moves it. */
+bool cp_detour_base_used(struct cp_decoder *decoder, const uint8_t *code, size_t size);
+
+#endif

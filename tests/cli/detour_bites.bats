@@ -1,0 +1,312 @@
+#!/usr/bin/env bats
+# What is known to bite code that writes to a program: each says what it says alone, by
+# detours as far as they may go, and every call is there.
+
+load helpers
+
+# alone PROGRAM ARGUMENT...: what it says, to alone.out.
+alone() { "$@" >alone.out; }
+
+# traced OPTION... -- PROGRAM ARGUMENT...: says the same, recorded in x.data.
+traced() {
+	"$CPROF" run -q -o x.data --max-rate=0 "$@" >traced.out
+	diff alone.out traced.out
+}
+
+# calls FUNCTION: how many are recorded.
+calls() { "$CPROF" report --json x.data | jq --arg f "$1" '[.calls.functions[] | select(.function == $f).calls] | add'; }
+records() { "$CPROF" report --json x.data | jq .overhead.records; }
+
+# Detours find their rings by the base of gs. The kernel keeps it for who sets it.
+@test "gs is the program's: of its own code, a library's, one that is loaded late" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >gs.c <<'END'
+#define _GNU_SOURCE
+#include <asm/prctl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline, noclone))
+static volatile long sink;
+OWN long work(long x) { sink += x; return x * 3 + 1; }
+OWN void set(void *base) { if (syscall(SYS_arch_prctl, ARCH_SET_GS, base)) abort(); }
+OWN void *get(void) { void *base = NULL; if (syscall(SYS_arch_prctl, ARCH_GET_GS, &base)) abort(); return base; }
+OWN long load(void) { long v; __asm__ volatile("mov %%gs:8, %0" : "=r"(v)); return v; }
+static void *thread(void *arg)
+{
+	long own[4] = { 0, (long)arg, 0, 0 }, sum = 0;
+	if (get()) { puts("base of a new thread is not 0"); exit(1); }
+	for (int i = 0; i < 2000; i++) sum += work(i);
+	set(own);
+	for (int i = 0; i < 2000; i++) {
+		if (get() != own || load() != own[1]) { puts("gs is another"); exit(1); }
+		own[1] = work(own[1]) & 0xffff;
+		sum += own[1];
+	}
+	set(NULL);
+	return (void *)sum;
+}
+int main(int argc, char **argv)
+{
+	long sum = 0;
+	int early = argc > 1 && !strcmp(argv[1], "early");
+	static long area[4] = { 0, 77, 0, 0 };
+	if (early) set(area);
+	else if (get()) { puts("base is not 0"); return 1; }
+	for (int i = 0; i < 3000; i++) sum += work(i);
+	if (early && (get() != area || load() != 77)) { puts("gs is another"); return 1; }
+	for (long i = 0; i < 4 && !early; i++) {
+		pthread_t t; void *got;
+		pthread_create(&t, NULL, thread, (void *)(i + 5)); pthread_join(t, &got); sum += (long)got;
+	}
+	if (!early && get()) { puts("base is not 0 any more"); return 1; }
+	printf("%ld\n", sum);
+}
+END
+	cat >libgs.c <<'END'
+#define _GNU_SOURCE
+#include <asm/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+long gs_round(long v)
+{
+	static __thread long area[4]; long got; void *base = 0;
+	area[1] = v;
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, area)) return -1;
+	__asm__ volatile("mov %%gs:8, %0" : "=r"(got));
+	if (syscall(SYS_arch_prctl, ARCH_GET_GS, &base) || base != area) return -2;
+	return got;
+}
+END
+	cat >uses.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define OWN __attribute__((noinline, noclone))
+static volatile long sink;
+OWN long work(long x) { sink += x; return x * 3 + 1; }
+static long (*round_)(long);
+#ifdef LINKED
+long gs_round(long);
+#endif
+static void *thread(void *a) { long s = 0; for (long i = 0; i < 3000; i++) { s += work(i); long g = round_(i); if (g != i) { printf("gs gave %ld for %ld\n", g, i); exit(1); } } return (void *)s; }
+int main(int argc, char **argv)
+{
+	long sum = 0;
+	for (int i = 0; i < 5000; i++) sum += work(i);
+#ifdef LINKED
+	round_ = gs_round;
+#else
+	void *lib = dlopen(argv[1], RTLD_NOW); if (!lib) { puts(dlerror()); return 1; }
+	*(void **)&round_ = dlsym(lib, "gs_round");
+#endif
+	pthread_t t[3];
+	for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, thread, NULL);
+	for (int i = 0; i < 3; i++) { void *s; pthread_join(t[i], &s); sum += (long)s; }
+	sum += (long)thread(NULL);
+	printf("%ld\n", sum);
+}
+END
+	gcc -O2 -g -pthread -o gs gs.c
+	gcc -O2 -g -shared -fPIC -o libgs.so libgs.c
+	gcc -O2 -g -pthread -o late uses.c
+	gcc -O2 -g -pthread -DLINKED -o linked uses.c ./libgs.so
+	for how in early late; do
+		alone ./gs $how
+		traced -t program -- ./gs $how
+	done
+	assert_equal "$(records)" 0
+	alone ./linked
+	traced -t work,thread -- ./linked
+	assert_equal "$(calls work) $(calls thread)" "17000 4"
+	assert_equal "$(records)" 0
+	alone ./late ./libgs.so
+	traced -t work,thread -- ./late ./libgs.so
+	assert_equal "$(calls work) $(calls thread)" "17000 4"
+	# Those before the library came.
+	[ "$(records)" -gt 9000 ] && [ "$(records)" -le 10000 ]
+}
+
+# The kernel sends who is interrupted in a sequence to its end, by where its code was.
+@test "restartable sequences lose nothing, and are not lost" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >rseq.c <<'END'
+/* counts by restartable sequences: per CPU, each update a critical section */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/rseq.h>
+#define OWN __attribute__((noinline, noclone))
+#define CPUS 1024
+static struct { long count; char pad[56]; } counts[CPUS];
+static volatile long sink, aborted;
+OWN long work(long x) { sink += x; return x + 1; }
+static struct rseq *own(void) { return (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset); }
+/* The whole function is little more than the sequence. */
+OWN int add(long n)
+{
+	struct rseq *r = own();
+	uint32_t cpu = __atomic_load_n(&r->cpu_id_start, __ATOMIC_RELAXED);
+	__asm__ goto volatile(
+		".pushsection __rseq_cs, \"aw\"\n.balign 32\n3:\n.long 0, 0\n.quad 1f, (2f - 1f), 4f\n.popsection\n"
+		"lea 3b(%%rip), %%rax\nmov %%rax, %c[cs](%[r])\n"
+		"1:\ncmp %[cpu], %c[id](%[r])\njnz 4f\n"
+		"mov (%[at]), %%rax\nadd %[n], %%rax\n"
+		"mov %%rax, (%[at])\n2:\n"
+		".pushsection .text.abort, \"ax\"\n.byte 0x0f, 0xb9, 0x3d\n.long 0x53053053\n4:\njmp %l[stop]\n.popsection\n"
+		: : [r] "r"(r), [cs] "i"(offsetof(struct rseq, rseq_cs)), [id] "i"(offsetof(struct rseq, cpu_id)),
+		    [cpu] "r"(cpu), [at] "r"(&counts[cpu % CPUS].count), [n] "r"(n) : "rax", "memory", "cc" : stop);
+	return 1;
+stop:
+	aborted++;
+	return 0;
+}
+static void *thread(void *a) { for (long i = 0; i < 50000; i++) { work(i); while (!add(1)) ; } return a; }
+int main(void)
+{
+	pthread_t t[4]; long sum = 0;
+	if (!__rseq_size) { puts("no rseq"); return 0; }
+	for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, thread, NULL);
+	for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+	for (int i = 0; i < CPUS; i++) sum += counts[i].count;
+	printf("%ld\n", sum);
+}
+END
+	gcc -O2 -g -pthread -o sequences rseq.c || skip "no rseq here"
+	alone ./sequences
+	grep -qx 200000 alone.out || skip "the kernel has no rseq"
+	traced -t program -- ./sequences
+	assert_equal "$(calls work)" 200000
+	[ "$(records)" -ge 800000 ]
+	traced -t program -s 999 -- ./sequences
+	traced -t program --traps -- ./sequences
+}
+
+@test "text that the program protects otherwise, and moves to memory of its own" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >remap.c <<'END'
+/* moves its text to memory of its own (huge pages where there are), as databases and browsers do; changes protections */
+#define _GNU_SOURCE
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline, noclone))
+static volatile long sink;
+OWN long work(long x) { sink += x; return x * 3 + 1; }
+OWN long turn(long n) { long s = 0; for (long i = 0; i < n; i++) s += work(i); return s; }
+static uintptr_t start, end;
+static int find(struct dl_phdr_info *i, size_t size, void *data)
+{
+	(void)size; (void)data;
+	for (int k = 0; k < i->dlpi_phnum; k++)
+		if (!i->dlpi_name[0] && i->dlpi_phdr[k].p_type == PT_LOAD && i->dlpi_phdr[k].p_flags & PF_X) {
+			start = (i->dlpi_addr + i->dlpi_phdr[k].p_vaddr) & ~4095ul;
+			end = (i->dlpi_addr + i->dlpi_phdr[k].p_vaddr + i->dlpi_phdr[k].p_memsz + 4095) & ~4095ul;
+		}
+	return 1;
+}
+/* In a library's code and on no page of its own. */
+static void move(void)
+{
+	size_t size = end - start;
+	char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED) exit(2);
+	memcpy(copy, (void *)start, size);
+	madvise(copy, size, MADV_HUGEPAGE);
+	if (mprotect(copy, size, PROT_READ | PROT_EXEC)) exit(3);
+	if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start) != (void *)start) exit(4);
+}
+int main(int argc, char **argv)
+{
+	long sum = turn(2000);
+	if (argc > 2) while (access(argv[2], F_OK)) { turn(10); usleep(1000); }
+	dl_iterate_phdr(find, NULL);
+	if (mprotect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)) exit(1);
+	sum += turn(2000);
+	if (mprotect((void *)start, end - start, PROT_READ | PROT_EXEC)) exit(1);
+	sum += turn(2000);
+	move();
+	sum += turn(2000);
+	if (mprotect((void *)start, end - start, PROT_READ | PROT_EXEC)) exit(1);
+	madvise((void *)start, end - start, MADV_DONTNEED & 0);
+	sum += turn(2000);
+	printf("%ld\n", sum);
+	if (argc > 1) { fflush(stdout); for (;;) { sum += turn(100); usleep(1000); if (!access(argv[1], F_OK)) break; } }
+}
+END
+	gcc -O2 -g -o remap remap.c
+	alone ./remap
+	for how in "" --traps; do
+		traced -t work,turn $how -- ./remap
+		assert_equal "$(calls work) $(calls turn)" "10000 5"
+	done
+	# It moves while somebody is attached, who leaves then, and calls what was moved.
+	for how in "" --traps; do
+		rm -f stop go
+		start ./remap stop go
+		local program=$pid
+		"$CPROF" attach -q -o x.data -t work,turn $how "$program" 3>&- &
+		local controller=$!
+		started+=("$controller")
+		until_true "$CPROF" ctl "$program" status >status
+		: >go
+		until_true grep -q . out
+		"$CPROF" ctl "$program" stop
+		wait "$controller"
+		: >stop
+		wait "$program"
+		diff alone.out out
+	done
+}
+
+@test "a library that is mapped three times at once" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >libtw.c <<'END'
+static volatile long sink;
+__attribute__((noinline)) long tw_work(long x) { sink += x; return x * 3 + 1; }
+long tw_turn(long n) { long s = 0; for (long i = 0; i < n; i++) s += tw_work(i); return s; }
+END
+	cat >twice.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static long (*turn[3])(long);
+static void *thread(void *a) { long s = 0; for (int i = 0; i < 20; i++) s += (*(long (**)(long))a)(500); return (void *)s; }
+int main(int argc, char **argv)
+{
+	long sum = 0; pthread_t t[3];
+	for (int i = 0; i < 3; i++) {
+		void *lib = i == 2 ? dlopen(argv[1], RTLD_NOW) : dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW);
+		if (!lib) { puts(dlerror()); return 1; }
+		*(void **)&turn[i] = dlsym(lib, "tw_turn");
+	}
+	if (turn[0] == turn[1] || turn[1] == turn[2]) return 2;
+	for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, thread, &turn[i]);
+	for (int i = 0; i < 3; i++) { void *s; pthread_join(t[i], &s); sum += (long)s; }
+	printf("%ld\n", sum);
+}
+END
+	gcc -O2 -g -shared -fPIC -o libtw.so libtw.c
+	gcc -O2 -g -pthread -o twice twice.c
+	alone ./twice "$PWD/libtw.so"
+	for how in "" --traps; do
+		traced -t 'lib:libtw*' $how -- ./twice "$PWD/libtw.so"
+		assert_equal "$(calls tw_work) $(calls tw_turn)" "30000 60"
+	done
+}
