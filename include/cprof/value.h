@@ -13,6 +13,8 @@ extern "C" {
 
 typedef enum cprof_value_kind {
 	CPROF_VALUE_ERROR = 0, /* can't be read: see `error` */
+	/* INT, UINT, FLOAT of times: `symbol` is the unit ("ms"), or the date in UTC, which
+	 * begins with a digit; else NULL. */
 	CPROF_VALUE_INT, /* signed: u.i */
 	CPROF_VALUE_UINT, /* u.u */
 	CPROF_VALUE_INT128, /* u.wide, two's complement, low word first */

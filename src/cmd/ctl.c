@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
+#include "cmd/steering.h"
 #include "cmd/terminal.h"
 #include "control/client.h"
 
@@ -95,6 +96,21 @@ static int print(const struct cp_args *args, bool done, const struct cp_buf *ans
 	return cp_finish_output() || !done ? CP_EXIT_FAILURE : CP_EXIT_OK;
 }
 
+/* What is wrong with the words of a command that every session knows is said before one is
+ * asked. 0: nothing, or the command is a profiler's. */
+static int check_words(struct cp_args *args, const char *command, const char *argument)
+{
+	const struct cp_steering_command *c;
+
+	for (c = cp_steering_commands; c->name && strcmp(c->name, command) != 0; c++)
+		;
+	if (c->name && !c->argument && argument)
+		return cp_usage(args, "'%s' takes nothing behind it", command);
+	if (c->name && c->argument && !argument)
+		return cp_usage(args, "'%s' needs %s", command, c->argument);
+	return 0;
+}
+
 static int run_ctl(struct cp_args *args)
 {
 	const struct ctl_options *o = args->options;
@@ -104,9 +120,13 @@ static int run_ctl(struct cp_args *args)
 	struct cp_buf answer CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_error *err;
 	CP_CLOSE int fd = -1;
+	int wrong;
 
 	if (!*command || strpbrk(command, " \n"))
 		return cp_usage(args, "'%s' is no command", command);
+	wrong = check_words(args, command, argument);
+	if (wrong)
+		return wrong;
 	err = find(args->operands[0], &fd);
 	if (!err)
 		err = cp_control_say(fd, command,

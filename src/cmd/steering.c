@@ -98,7 +98,9 @@ static enum cp_control_answer on_command(void *ctx, const char *name, const char
 	const struct cp_steering_command *c = find(name);
 	struct cp_steering *st = ctx;
 
-	if (c && !c->argument && *argument && strcmp(name, "status") != 0) {
+	bool status = !strcmp(name, "status"), json = status && !strcmp(argument, "json");
+
+	if (c && !c->argument && *argument && !json) {
 		cp_buf_printf(out, "'%s' takes nothing behind it", name);
 		return CP_CONTROL_REFUSED;
 	}
@@ -106,8 +108,8 @@ static enum cp_control_answer on_command(void *ctx, const char *name, const char
 		cp_buf_printf(out, "'%s' needs %s", name, c->argument);
 		return CP_CONTROL_REFUSED;
 	}
-	if (!strcmp(name, "status")) {
-		cp_steering_status(st->session, st->begin_ns, !strcmp(argument, "json"), out);
+	if (status) {
+		cp_steering_status(st->session, st->begin_ns, json, out);
 		return CP_CONTROL_DONE;
 	}
 	if (strcmp(name, "stop") != 0)

@@ -5,10 +5,12 @@
  *
  *     DIR/.build-id/12/ab....debug             for each debug directory
  *     /usr/bin/p.debug  /usr/bin/.debug/p.debug  DIR/usr/bin/p.debug
+ *     /usr/bin/p.dwp  DIR/usr/bin/p.dwp        split DWARF, packed; and beside p.debug
  *
  * first below the root of the process, then on this machine. A debuglink is
  * a base name, never a path. A file counts only when it carries the same
- * build-id; without one, when its checksum is what the debuglink says.
+ * build-id; without one, when its checksum is what the debuglink says. Packages
+ * have neither: their units have ids.
  */
 #include "image/debugfile.h"
 
@@ -387,17 +389,12 @@ struct cp_elf *cp_debug_alternate(struct cp_image *image, struct cp_elf *of)
 	return elf ? elf : by_build_id(&w, NULL);
 }
 
-struct cp_elf *cp_debug_split(struct cp_image *image, const char *comp_dir, const char *name)
+/* A file that is told apart by what is in it. */
+static struct cp_elf *open_any(struct cp_image *image, const char *path)
 {
 	struct cp_elf *elf = NULL;
-	CP_FREE char *path = NULL;
 	int fd = -1;
 
-	if (asprintf(&path, "%s%s%s", name[0] == '/' ? "" : comp_dir, name[0] == '/' ? "" : "/",
-		     name) < 0) {
-		path = NULL;
-		return NULL;
-	}
 	if (image->root_fd >= 0)
 		cp_error_free(cp_file_open_regular(image->root_fd, path, &fd));
 	if (fd < 0)
@@ -405,6 +402,42 @@ struct cp_elf *cp_debug_split(struct cp_image *image, const char *comp_dir, cons
 	if (fd >= 0)
 		cp_error_free(cp_elf_open_fd(fd, path, &elf));
 	return elf;
+}
+
+static struct cp_elf *package_of(struct cp_image *image, const char *dir, const char *path)
+{
+	struct cp_elf *elf = NULL;
+	char *name;
+
+	if (path[0] && asprintf(&name, "%s%s.dwp", dir, path) >= 0) {
+		elf = open_any(image, name);
+		free(name);
+	}
+	return elf;
+}
+
+struct cp_elf *cp_debug_package(struct cp_image *image)
+{
+	struct cp_elf *elf = package_of(image, "", image->path);
+	size_t i;
+
+	if (!elf)
+		elf = package_of(image, "", cp_image_debug_path(image));
+	for (i = 0; !elf && image->path[0] == '/' && image->debug_dirs[i]; i++)
+		elf = package_of(image, image->debug_dirs[i], image->path);
+	return elf;
+}
+
+struct cp_elf *cp_debug_split(struct cp_image *image, const char *comp_dir, const char *name)
+{
+	CP_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s%s%s", name[0] == '/' ? "" : comp_dir, name[0] == '/' ? "" : "/",
+		     name) < 0) {
+		path = NULL;
+		return NULL;
+	}
+	return open_any(image, path);
 }
 
 struct cp_elf *cp_debug_mini(struct cp_elf *elf)

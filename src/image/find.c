@@ -751,8 +751,8 @@ void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const c
 	if (all)
 		cp_dwarf_walk(all->main);
 	for (i = 0; all && i < all->main->units.count; i++)
-		if (cp_unit_root(all->main->units.items[i]))
-			tell_types(all->main->units.items[i], tell, ctx);
+		if (cp_unit_root(unit = cp_unit_with_dies(all->main->units.items[i])))
+			tell_types(unit, tell, ctx);
 	for (i = 0; all && (unit = cp_debuginfo_type_unit(all, i)); i++)
 		if (cp_unit_root(unit))
 			tell_types(unit, tell, ctx);

@@ -132,7 +132,7 @@ static bool plan_shape(struct plan *p, const struct cp_type *t, const struct sou
 
 	if (!cp_shape_of(p->image, t, &shape))
 		return false;
-	if (shape.row->kind == CP_SHAPE_VALUE || shape.row->kind == CP_SHAPE_CHOICE)
+	if (shape.row->kind >= CP_SHAPE_VALUE && shape.row->kind <= CP_SHAPE_DATE)
 		plan_type(p, shape.type, s, at + shape.pointer, depth, hops);
 	if (shape.row->kind == CP_SHAPE_TEXT && from_pointer(s, at + shape.pointer, &f)) {
 		f.flags = shape.terminated ? CP_FETCH_STRING : 0;

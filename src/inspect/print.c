@@ -293,7 +293,7 @@ static void print_complex(struct cp_buf *out, const cprof_value *v,
 	cp_buf_u8(out, 'i');
 }
 
-static void print_scalar(struct cp_buf *out, const cprof_value *v)
+static void print_number(struct cp_buf *out, const cprof_value *v)
 {
 	switch (v->kind) {
 	case CPROF_VALUE_UINT:
@@ -331,6 +331,18 @@ static void print_scalar(struct cp_buf *out, const cprof_value *v)
 	default:
 		cp_buf_printf(out, "%" PRId64, v->u.i);
 	}
+}
+
+/* A number may have its unit behind it (1500ms), or be a date. */
+static void print_scalar(struct cp_buf *out, const cprof_value *v)
+{
+	bool numeric = v->kind == CPROF_VALUE_INT || v->kind == CPROF_VALUE_UINT ||
+		       v->kind == CPROF_VALUE_FLOAT;
+
+	if (!numeric || !has_text(v->symbol) || v->symbol[0] < '0' || v->symbol[0] > '9')
+		print_number(out, v);
+	if (numeric && has_text(v->symbol))
+		print_name(out, v->symbol);
 }
 
 static void print(struct cp_buf *out, const cprof_value *v, const struct cp_value_style *style,

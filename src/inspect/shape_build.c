@@ -12,6 +12,7 @@
 #include "inspect/bytes.h"
 #include "inspect/number.h"
 #include "inspect/scalar.h"
+#include "inspect/shape_units.h"
 #include "inspect/shape_values.h"
 #include "inspect/shape_walk.h"
 #include "inspect/value.h"
@@ -324,6 +325,7 @@ static CP_ERROR build_one(struct cp_build *b, cprof_value *v, struct cp_shape_sc
 		return NULL;
 	}
 	build_thing(b, v, &thing, depth, hops);
+	cp_shape_put_unit(b, v, cp_type_strip(scope->self.type), scope->row);
 	return NULL;
 }
 
@@ -373,5 +375,6 @@ bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 	err = build_by(b, v, &scope, depth, hops);
 	cp_shape_scope_deinit(&scope);
 	cp_error_free(err);
-	return !err;
+	/* Of a member that is only declared, another declaration may make sense. */
+	return !err && !(v->kind == CPROF_VALUE_ERROR && v->error == CPROF_VALUE_INCOMPLETE);
 }

@@ -8,6 +8,7 @@
 
 #include "inspect/bytes.h"
 #include "inspect/scalar.h"
+#include "inspect/shape_units.h"
 #include "inspect/shapes.h"
 #include "inspect/value.h"
 
@@ -123,8 +124,9 @@ static bool build_count(struct cp_build *b, cprof_value *v, const struct cp_shap
 	return true;
 }
 
-static bool build_by_type(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
-			  struct cp_bytes from, unsigned depth, unsigned hops)
+static bool build_by_type(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			  const struct cp_shape *s, struct cp_bytes from, unsigned depth,
+			  unsigned hops)
 {
 	uint64_t pointer, length;
 
@@ -134,10 +136,12 @@ static bool build_by_type(struct cp_build *b, cprof_value *v, const struct cp_sh
 		return build_row(b, v, s, from, depth, hops);
 	if (s->row->kind == CP_SHAPE_CHOICE)
 		return build_choice(b, v, s, from, depth, hops);
-	if (s->row->kind == CP_SHAPE_VALUE) {
+	if (s->row->kind == CP_SHAPE_VALUE || s->row->kind == CP_SHAPE_DURATION ||
+	    s->row->kind == CP_SHAPE_DATE) {
 		cp_build_value(b, v, s->type,
 			       cp_build_part(from, s->pointer, cp_type_strip(s->type)->size), depth,
 			       hops);
+		cp_shape_put_unit(b, v, t, s->row);
 		return true;
 	}
 	if (!word(from, s->pointer, &pointer) || !word(from, s->length, &length))
@@ -158,7 +162,7 @@ bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 
 	while (!done && (row = cp_shape_next(shapes, t, row))) {
 		if (cp_shape_by_type(image, t, row, &s) && !(s.counted && shapes))
-			done = build_by_type(b, v, &s, from, depth, hops);
+			done = build_by_type(b, v, t, &s, from, depth, hops);
 		else if (shapes)
 			done = shapes->ops->build(b, v, t, row, &from, depth, hops);
 	}

@@ -216,7 +216,8 @@ bool cp_shape_by_type(struct cp_image *image, const struct cp_type *t,
 			   &type) ||
 		    is_pointer(type) != s.ended || cp_type_strip(type)->size != 8)
 			return false;
-	} else if (row->kind == CP_SHAPE_VALUE) {
+	} else if (row->kind == CP_SHAPE_VALUE || row->kind == CP_SHAPE_DURATION ||
+		   row->kind == CP_SHAPE_DATE) {
 		if (!place(image, t, terms[CP_TERM_value], &s.pointer, &s.type))
 			return false;
 	} else if (row->kind == CP_SHAPE_CHOICE) {

@@ -18,6 +18,8 @@ enum cp_shape_kind {
 	CP_SHAPE_VALUE, /* it is its `value` */
 	CP_SHAPE_CHOICE, /* its `value` when `when` is true, else the word `none` */
 	CP_SHAPE_VARIANT, /* at `at`, the argument of its template with the number `index` */
+	CP_SHAPE_DURATION, /* `value` ticks, of `unit` or what the type's name says */
+	CP_SHAPE_DATE, /* so many since 1970-01-01 */
 	/* What holds elements that need not be in a row: */
 	CP_SHAPE_ITEMS, /* `value` for each `$i` below `count` for which `used` is true */
 	CP_SHAPE_CHAIN, /* nodes from `first` on by `next`, up to NULL or `end` */
@@ -50,7 +52,8 @@ enum cp_shape_kind {
 	X(key) \
 	X(mapped) \
 	X(index) \
-	X(member)
+	X(member) \
+	X(unit)
 #define CP_SHAPE_TERM(term) CP_TERM_##term,
 enum cp_shape_term { CP_SHAPE_TERMS(CP_SHAPE_TERM) CP_TERMS };
 #undef CP_SHAPE_TERM

@@ -287,9 +287,14 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 		  TERM(value) = "_M_b._M_p",
 	  } },
 	{ "duration<*",
-	  CP_SHAPE_VALUE,
+	  CP_SHAPE_DURATION,
 	  {
 		  TERM(value) = "__r",
+	  } },
+	{ "time_point<*::system_clock,*",
+	  CP_SHAPE_DATE,
+	  {
+		  TERM(value) = "__d",
 	  } },
 	{ "time_point<*",
 	  CP_SHAPE_VALUE,
@@ -597,9 +602,14 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 		  TERM(value) = "__a_.__a_value",
 	  } },
 	{ "duration<*",
-	  CP_SHAPE_VALUE,
+	  CP_SHAPE_DURATION,
 	  {
 		  TERM(value) = "__rep_",
+	  } },
+	{ "time_point<*::system_clock,*",
+	  CP_SHAPE_DATE,
+	  {
+		  TERM(value) = "__d_",
 	  } },
 	{ "time_point<*",
 	  CP_SHAPE_VALUE,

@@ -90,6 +90,62 @@ judge_boxes() {
 	done
 }
 
+# says: what ./times says of its variables is what is shown
+says() {
+	local name
+	[ "$(grep -c ' = ' said)" -ge 25 ]
+	grep ' = ' said >expected
+	: >shown
+	while read -r name _; do
+		"$CPROF" inspect "$pid" "$name" >>shown
+	done <expected
+	diff expected shown || { echo "$compiler"; return 1; } >&2
+}
+
+@test "durations have their units, points in time their dates" {
+	needs g++ jq
+	for compiler in "g++ -g -O0" "g++ -gdwarf-4 -O2" "clang++ -g -O0"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -std=c++17 -o times "$SOURCES/tests/cli/inspect_times.cpp"
+		begin times
+		says
+		# Ticks stay numbers for those who count with them.
+		"$CPROF" inspect --json "$pid" milli leap 'milli + 1' real >json
+		jq -c '[.[].value]' json | diff - <(echo '[1500,951782400,1501,2.5]')
+		finish
+		"$CPROF" run -q -o x.data -t wait_for -a -r -- ./times at_a_call
+		"$CPROF" replay x.data >calls
+		grep -q 'wait_for(1500ms, 2000-02-29T00:00:00.000000000Z, &2.5s) = 3000ms' calls || {
+			echo "$compiler"
+			cat calls
+			return 1
+		} >&2
+	done
+}
+
+@test "times of a user's own are declared as such" {
+	needs gcc
+	cat >own.c <<-'END'
+		struct timer { long ticks; } timer = { 42 };
+		struct stamp { int seconds; } stamp = { 951782400 };
+		int main(void) { return 0; }
+	END
+	gcc -g -o own own.c
+	cat >shapes <<-'END'
+		timer: duration
+		    value  ticks
+		    unit   1/1000
+		stamp: date
+		    value  seconds
+	END
+	"$CPROF" inspect --shapes=shapes own timer stamp >said
+	diff said - <<-'END'
+		timer = 42ms
+		stamp = 2000-02-29T00:00:00Z
+	END
+}
+
 # The packages of libc++ for developers and of libunwind exclude each other in Debian 12:
 # $LIBCXX is where the former was unpacked (dpkg -x libc++-14-dev_*.deb DIR).
 libcxx() {

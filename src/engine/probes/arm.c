@@ -144,8 +144,21 @@ static uint64_t fill_detours(struct engine_batch *b, const struct engine_detour_
 	return functions;
 }
 
+/* Are some of the functions placed for the first time? */
+static bool any_is_new(struct engine_calls *c, const struct engine_numbers *numbers)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++) {
+		any |= !c->traced.items[numbers->items[i]]->counted;
+		c->traced.items[numbers->items[i]]->counted = true;
+	}
+	return any;
+}
+
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
-		      const struct own *own, const struct engine_detour_sites *detours)
+		      const struct own *own, const struct engine_detour_sites *detours, bool counts)
 {
 	struct engine_calls *c = image->process->session->calls;
 	struct engine_batch b = { .image = image, .calls = c };
@@ -158,14 +171,16 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	fast = fill_detours(&b, detours, &jumps);
 	functions = fill(&b, numbers, own) + fast;
 	errnum = engine_batch_send(&b, &armed);
-	if (!errnum) {
+	counts |= any_is_new(c, numbers);
+	if (!errnum && counts) {
 		c->armed_functions += functions;
 		c->detoured_functions += fast;
 		c->detoured_sites += jumps;
 	}
 	/* Where threads may land in them is no site. */
 	beside = (uint32_t)detours->items.count - jumps;
-	c->armed_sites += armed > beside ? armed - beside : 0;
+	if (counts)
+		c->armed_sites += armed > beside ? armed - beside : 0;
 	if (fast)
 		cp_info("%s: %" PRIu64 " functions with detours", image->assembly->path, fast);
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
@@ -230,7 +245,8 @@ static bool places(cprof_image *image)
 
 /* Gives detours to those functions that can have one; all others have breakpoints. */
 static void make_detours(cprof_image *image, const struct engine_numbers *numbers,
-			 const struct own *own, struct engine_detour_sites *ret)
+			 const struct engine_numbers *all, const struct own *own,
+			 struct engine_detour_sites *ret)
 {
 	struct engine_numbers sites = { 0 };
 	bool ok = true;
@@ -241,7 +257,7 @@ static void make_detours(cprof_image *image, const struct engine_numbers *number
 		for (i = 0; own->of[id] && i < own->of[id]->sites.count; i++)
 			ok = ok && cp_vec_push(&sites, own->of[id]->sites.items[i]);
 	if (ok)
-		engine_detours_make(image, numbers, &sites, ret);
+		engine_detours_make(image, numbers, all, &sites, ret);
 	cp_vec_free(&sites);
 }
 
@@ -265,11 +281,11 @@ static void arm_image(cprof_image *image)
 	slots = own.sites + image->cover.spare;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
-	make_detours(image, &numbers, &own, &detours);
+	make_detours(image, &numbers, &numbers, &own, &detours);
 	slots += detours.items.count;
 	errnum = engine_area_map(image, slots + slots / 64 + 64);
 	if (!errnum)
-		errnum = send_calls(image, &numbers, &own, &detours);
+		errnum = send_calls(image, &numbers, &own, &detours, true);
 	if (more)
 		errnum = place(image, errnum);
 	if (errnum)
@@ -281,24 +297,59 @@ static void arm_image(cprof_image *image)
 	cp_vec_free(&numbers);
 }
 
+/* Makes way for what is asked of functions now: detours record what was asked when they were
+ * made, so of those that are there breakpoints come in their place. Those of which nothing
+ * stands can have new ones. */
+static void detour_changed(cprof_image *image, const struct engine_numbers *changed,
+			   const struct engine_numbers *all, struct engine_detour_sites *ret)
+{
+	const struct engine_calls *c = image->process->session->calls;
+	struct engine_detour_sites again = { 0 };
+	struct engine_numbers fresh = { 0 };
+	const struct engine_detour_site *site;
+	struct own own;
+	size_t i;
+
+	for (i = 0; i < changed->count; i++) {
+		uint32_t number = changed->items[i];
+
+		if (c->traced.items[number]->returns) {
+			if (!engine_detours_again(image, number, &again) &&
+			    !cp_vec_push(&fresh, number))
+				break;
+		} else if (engine_detours_has(image, number)) {
+			engine_detours_yield(image, number);
+		}
+	}
+	find_own(image, &own);
+	if (fresh.count)
+		make_detours(image, &fresh, all, &own, ret);
+	cp_vec_for_each(&again.items, site)
+		if (!cp_vec_push(&ret->items, *site))
+			break;
+	cp_vec_free(&again.items);
+	cp_vec_free(&fresh);
+}
+
 void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
 			const struct engine_numbers *all)
 {
 	struct engine_calls *c = image->process->session->calls;
 	uint64_t slots = image->slots.count, area = image->area, i;
+	struct engine_detour_sites detours = { 0 };
 	const struct own none = { .sites = 0 };
 	int errnum;
 
-	/* Detours record what was asked when they were made. */
-	for (i = 0; i < changed->count; i++) {
-		if (engine_detours_has(image, changed->items[i]))
-			engine_detours_yield(image, changed->items[i]);
+	detour_changed(image, changed, all, &detours);
+	for (i = 0; i < changed->count; i++)
 		slots += c->traced.items[changed->items[i]]->site_count;
-	}
+	slots += detours.items.count;
 	errnum = changed->count ? engine_area_map(image, slots) : 0;
 	/* In a new area no address has its slot yet, so all functions go there. */
 	if (!errnum)
-		errnum = send_calls(image, image->area == area ? changed : all, &none, &no_detours);
+		errnum = send_calls(image, image->area == area ? changed : all, &none, &detours,
+				    false);
+	cp_vec_free(&detours.items);
 	if (errnum)
 		complain(image, errnum);
 }
@@ -465,7 +516,7 @@ static void arm_yielded(struct engine_calls *c)
 	const struct own none = { .sites = 0 };
 
 	if (y.image->armed)
-		send_calls(y.image, &one, &none, &no_detours);
+		send_calls(y.image, &one, &none, &no_detours, false);
 }
 
 void engine_arm_again(cprof_session *s)

@@ -24,9 +24,49 @@
 #define MARGIN (UINT64_C(256) << 20)
 #define SMALL_MARGIN (UINT64_C(64) << 10) /* of low addresses, where it puts none unasked */
 
+/* What stands of a function's detours. */
+struct made {
+	size_t count;
+	struct engine_detour_site sites[];
+};
+
+static struct made *made_of(const cprof_image *image, uint32_t number)
+{
+	const uint64_t *made = cp_map_get((struct cp_map *)(uintptr_t)&image->detoured, number);
+
+	return made ? (struct made *)(uintptr_t)*made : NULL;
+}
+
+/* Keeps a copy of the sites. */
+static bool keep_made(cprof_image *image, uint32_t number, const struct engine_detour_site *sites,
+		      size_t count)
+{
+	struct made *made = malloc(sizeof(*made) + count * sizeof(*sites));
+
+	if (made && cp_map_put(&image->detoured, number, (uintptr_t)made)) {
+		made->count = count;
+		memcpy(made->sites, sites, count * sizeof(*sites));
+		return true;
+	}
+	free(made);
+	return false;
+}
+
+bool engine_detours_again(const cprof_image *image, uint32_t number,
+			  struct engine_detour_sites *ret)
+{
+	const struct made *made = made_of(image, number);
+	size_t i;
+
+	for (i = 0; made && i < made->count; i++)
+		if (!cp_vec_push(&ret->items, made->sites[i]))
+			return false;
+	return made != NULL;
+}
+
 bool engine_detours_has(const cprof_image *image, uint32_t number)
 {
-	return cp_map_get((struct cp_map *)(uintptr_t)&image->detoured, number);
+	return made_of(image, number) != NULL;
 }
 
 cprof_image *engine_detours_image(const cprof_process *p, uint32_t number)
@@ -50,7 +90,12 @@ static void note_change(const cprof_image *image)
 
 void engine_detours_unmake(cprof_image *image)
 {
+	uint64_t number, made;
+	size_t cursor = 0;
+
 	note_change(image);
+	while (cp_map_next(&image->detoured, &cursor, &number, &made))
+		free((void *)(uintptr_t)made);
 	cp_map_clear(&image->detoured);
 	image->jumps.count = 0;
 }
@@ -58,12 +103,15 @@ void engine_detours_unmake(cprof_image *image)
 void engine_detours_copy(cprof_image *image, const cprof_image *from)
 {
 	const struct engine_jump *jump;
+	const struct made *made;
 	uint64_t number, value;
 	size_t cursor;
 
 	note_change(image);
-	for (cursor = 0; cp_map_next(&from->detoured, &cursor, &number, &value);)
-		cp_map_put(&image->detoured, number, value);
+	for (cursor = 0; cp_map_next(&from->detoured, &cursor, &number, &value);) {
+		made = (const struct made *)(uintptr_t)value;
+		keep_made(image, (uint32_t)number, made->sites, made->count);
+	}
 	cp_vec_for_each(&from->jumps, jump)
 		if (!cp_vec_push(&image->jumps, *jump))
 			return;
@@ -88,16 +136,17 @@ uint32_t engine_detours_at(const cprof_image *image, uint64_t address)
 
 static bool forget_jumps(cprof_image *image, uint32_t number)
 {
-	bool had = engine_detours_has(image, number);
+	struct made *made = made_of(image, number);
 	size_t i, n = 0;
 
 	note_change(image);
+	free(made);
 	cp_map_remove(&image->detoured, number);
 	for (i = 0; i < image->jumps.count; i++)
 		if (image->jumps.items[i].traced != number)
 			image->jumps.items[n++] = image->jumps.items[i];
 	image->jumps.count = n;
-	return had;
+	return made != NULL;
 }
 
 void engine_detours_yield(const cprof_image *image, uint32_t number)
@@ -125,7 +174,7 @@ void engine_detours_yield(const cprof_image *image, uint32_t number)
 
 struct beside {
 	cprof_image *image;
-	const struct engine_numbers *numbers;
+	const struct engine_numbers *numbers; /* that may get detours */
 	CP_VEC(uint64_t) others; /* link-time addresses of breakpoints, sorted */
 	bool failed;
 };
@@ -206,18 +255,20 @@ static void settle(struct beside *b)
 	}
 }
 
-/* All breakpoints that are about to stand in the image. */
-static void collect(struct beside *b, const struct engine_numbers *own)
+/* All breakpoints that stand in the image, or are about to: families' own, and those of
+ * functions among `all`. */
+static void collect(struct beside *b, const struct engine_numbers *own,
+		    const struct engine_numbers *all)
 {
 	const cprof_session *s = b->image->process->session;
 	size_t i;
 
 	for (i = 0; i < own->count; i++)
 		b->failed |= !cp_vec_push(&b->others, s->calls->sites.items[own->items[i]].address);
-	for (i = 0; i < b->numbers->count; i++) {
-		struct engine_traced *t = s->calls->traced.items[b->numbers->items[i]];
+	for (i = 0; i < all->count; i++) {
+		struct engine_traced *t = s->calls->traced.items[all->items[i]];
 
-		if (!engine_windows_suit(s, t))
+		if (!engine_detours_has(b->image, all->items[i]) && !engine_windows_suit(s, t))
 			add_sites_of(b, t);
 	}
 }
@@ -531,15 +582,18 @@ static int keep_jumps(cprof_image *image, const struct engine_numbers *numbers,
 		      const struct engine_detour_sites *sites)
 {
 	const cprof_session *s = image->process->session;
-	const struct engine_detour_site *site;
+	const struct engine_detour_site *site = sites->items.items;
 	const struct cp_detour_window *w;
+	size_t i, n;
 	bool ok = true;
-	size_t i;
 
 	note_change(image);
-	cp_vec_for_each(&sites->items, site)
-		if (site->traced != ENGINE_NO_FUNCTION)
-			ok = ok && cp_map_put(&image->detoured, site->traced, 1);
+	for (i = 0; ok && i < sites->items.count; i += n) {
+		for (n = 1; i + n < sites->items.count && site[i + n].traced == site[i].traced; n++)
+			;
+		if (site[i].traced != ENGINE_NO_FUNCTION)
+			ok = keep_made(image, site[i].traced, &site[i], n);
+	}
 	for (i = 0; i < numbers->count; i++) {
 		if (!engine_detours_has(image, numbers->items[i]))
 			continue;
@@ -552,8 +606,17 @@ static int keep_jumps(cprof_image *image, const struct engine_numbers *numbers,
 	return ok ? 0 : ENOMEM;
 }
 
+static void forget_all(cprof_image *image, const struct engine_numbers *numbers)
+{
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++)
+		forget_jumps(image, numbers->items[i]);
+}
+
 int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
-			const struct engine_numbers *own, struct engine_detour_sites *ret)
+			const struct engine_numbers *all, const struct engine_numbers *own,
+			struct engine_detour_sites *ret)
 {
 	const cprof_session *s = image->process->session;
 	struct beside beside = { .image = image, .numbers = numbers };
@@ -563,7 +626,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 
 	if (!any_suits(s, numbers))
 		return 0;
-	collect(&beside, own);
+	collect(&beside, own, all);
 	settle(&beside);
 	rings = beside.failed ? NULL : engine_rings_of(image->process);
 	cp_vec_free(&beside.others);
@@ -581,7 +644,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 	if (errnum) {
 		cp_info("%s: no detours: %s", image->assembly->path, strerror(errnum));
 		ret->items.count = 0;
-		engine_detours_unmake(image);
+		forget_all(image, numbers);
 		give_up_all(s, numbers);
 	}
 	cp_detour_space_destroy(m.space);

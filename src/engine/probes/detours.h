@@ -26,14 +26,19 @@ struct engine_detour_sites {
 
 /* Puts the code of detours for those functions of `numbers` that suit near the image, where
  * nothing leads to it yet, and gives up those for which that can't be, or that are not
- * alone in their windows: `own` are sites of families' own that come, too. An errno: none
- * has any. */
+ * alone in their windows: `all` are the functions that are traced there, `own` sites of
+ * families' own. An errno: none of `numbers` has any. */
 int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
-			const struct engine_numbers *own, struct engine_detour_sites *ret);
+			const struct engine_numbers *all, const struct engine_numbers *own,
+			struct engine_detour_sites *ret);
 /* Has the function a detour in the image? */
 bool engine_detours_has(const cprof_image *image, uint32_t number);
 /* The image of the process that has it; NULL: none. */
 cprof_image *engine_detours_image(const cprof_process *p, uint32_t number);
+/* The same sites once more, of a function whose detours were taken out since: what they lead
+ * to is still there. False: it has none. */
+bool engine_detours_again(const cprof_image *image, uint32_t number,
+			  struct engine_detour_sites *ret);
 /* What was made could not be placed, or is gone with the image. */
 void engine_detours_unmake(cprof_image *image);
 /* An image has the detours that the other one has, in a process that was forked. */

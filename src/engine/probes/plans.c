@@ -417,6 +417,7 @@ static bool want_again(const cprof_process *p, struct engine_traced *t,
 	bool same = t->flags == wish->flags && !t->disarmed && !t->type_anew;
 	struct cp_signature *old = t->signature;
 
+	t->returns |= (!t->flags || t->disarmed) && wish->flags == t->planned && !t->type_anew;
 	t->flags = wish->flags;
 	t->disarmed = false;
 	t->max_rate = rate_of(p->session, t, wish->named);
@@ -467,6 +468,7 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 		}
 		number = plans->numbers[i] - 1;
 		t = s->calls->traced.items[number];
+		t->returns = fresh;
 		if (!wish.flags)
 			ok = !t->flags || cp_vec_push(&r->off, number);
 		else if (want_again(image->process, t, &wish) || (fresh && t->site_count))

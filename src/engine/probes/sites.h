@@ -123,6 +123,9 @@ struct engine_traced {
 	bool type_anew; /* `signature` knows nothing, and types of another name may */
 	const char *called; /* the name of an ifunc by which it is asked for; NULL: none */
 	struct cp_detour_plan *windows; /* owned; of its detours; NULL: none were planned */
+	unsigned planned; /* the flags that `windows` were planned for */
+	bool returns; /* it was not traced, and is again: nothing of it stands */
+	bool counted; /* its sites were placed, and count as that */
 	uint8_t slow; /* enum engine_slow: why it has breakpoints instead */
 	uint32_t second_entries; /* by records, in the second that began then */
 	uint64_t second_ns;

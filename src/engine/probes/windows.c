@@ -339,6 +339,7 @@ void engine_windows_plan(cprof_session *s, struct engine_traced *t,
 	struct cp_error *err;
 
 	set_uses(s, t);
+	t->planned = t->flags;
 	t->slow = (uint8_t)why_asked(s, t);
 	if (t->slow != ENGINE_FAST || plan->sites.count != t->site_count)
 		return;

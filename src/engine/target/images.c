@@ -172,12 +172,22 @@ cprof_image *engine_image_inherit(cprof_process *p, const cprof_image *from)
 	return image;
 }
 
-void engine_image_free(cprof_image *image)
+void engine_image_forget_sites(cprof_image *image)
 {
-	cp_map_free(&image->traced);
+	uint64_t number, made;
+	size_t cursor = 0;
+
+	while (cp_map_next(&image->detoured, &cursor, &number, &made))
+		free((void *)(uintptr_t)made);
 	cp_map_free(&image->slots);
 	cp_map_free(&image->detoured);
 	cp_vec_free(&image->jumps);
+}
+
+void engine_image_free(cprof_image *image)
+{
+	cp_map_free(&image->traced);
+	engine_image_forget_sites(image);
 	free(image);
 }
 

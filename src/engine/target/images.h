@@ -20,6 +20,8 @@ cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t star
 			      uint64_t bias);
 /* The image of a forked process that is a copy of its parent's. */
 cprof_image *engine_image_inherit(cprof_process *p, const cprof_image *from);
+/* Nothing stands in it any more. */
+void engine_image_forget_sites(cprof_image *image);
 void engine_image_free(cprof_image *image);
 /* Appends the text of the process's maps file; false when the process is gone. */
 bool engine_read_maps(const cprof_process *p, struct cp_buf *out);

@@ -159,13 +159,8 @@ static void forget_sites(const cprof_process *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->images.count; i++) {
-		cprof_image *image = p->images.items[i];
-
-		cp_map_free(&image->slots);
-		cp_map_free(&image->detoured);
-		cp_vec_free(&image->jumps);
-	}
+	for (i = 0; i < p->images.count; i++)
+		engine_image_forget_sites(p->images.items[i]);
 }
 
 void engine_process_exec(cprof_process *p)

@@ -83,9 +83,9 @@ struct cprof_image {
 	uint32_t look; /* process's look that last found it mapped */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */
-	struct cp_map detoured; /* numbers of traced functions that have detours here */
-	/* Where their jumps are, sorted: no breakpoint may stand there. */
-	CP_VEC(struct engine_jump) jumps;
+	/* Numbers of traced functions that have detours here -> what stands of them, owned. */
+	struct cp_map detoured;
+	CP_VEC(struct engine_jump) jumps; /* where theirs are, sorted: no breakpoint may be there */
 	uint64_t area, area_size; /* of its slots; 0: none yet */
 	struct engine_image_cover cover;
 	struct engine_image_life life;

@@ -50,6 +50,7 @@ void cp_debuginfo_destroy(struct cp_debuginfo *all)
 	cp_spans_free(&all->by_roots);
 	cp_arena_free(&all->types);
 	cp_map_free(&all->definitions);
+	cp_vec_free(&all->defined_in);
 	free(all);
 }
 

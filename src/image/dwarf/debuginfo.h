@@ -7,6 +7,7 @@
  *
  *     unit.c      units and abbreviations; root.c: the root DIE of a unit
  *     type_unit.c units of one type each, that others name by a signature
+ *     package.c   split units in one file, by their ids
  *     attr.c      attributes, strings, references
  *     ranges.c    range lists; which unit covers an address
  *     line.c      line number programs, one unit at a time
@@ -75,6 +76,12 @@ struct cp_function {
 
 struct cp_dwarf;
 
+/* Where the parts of a unit in a package begin: see package.c. */
+struct cp_part {
+	uint64_t start, end; /* of the unit itself */
+	uint64_t abbrev, line, lists, str_offsets, rnglists;
+};
+
 /* A DIE that names what is in it: see scope.c. */
 #define CP_NO_SCOPE UINT32_MAX
 struct cp_scope {
@@ -89,6 +96,7 @@ struct cp_unit {
 	uint64_t die; /* offset of the root DIE */
 	uint64_t abbrev_offset;
 	uint64_t id; /* of a skeleton and its split unit; of a type unit, its signature */
+	const struct cp_part *part; /* what its offsets count from; never NULL */
 	uint64_t type_die; /* TYPE: offset of the DIE that is the type */
 	uint16_t version;
 	uint8_t type, address_size, offset_size;
@@ -130,6 +138,8 @@ struct cp_dwarf {
 	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
 	struct cp_map names; /* offset of a DIE -> its name with what it is in, char * */
 	struct cp_map nodes; /* of types: offset of a DIE -> struct cp_type * */
+	CP_VEC(struct cp_part) parts; /* of a package, by start */
+	struct cp_map packed; /* ids of its units -> their starts */
 	bool alternate_tried;
 	struct cp_dwarf *alternate; /* dwz's, or NULL */
 };
@@ -142,8 +152,11 @@ struct cp_debuginfo {
 	CP_VEC(char *) strings; /* paths that were put together: owned */
 	struct cp_interner sources; /* paths of sources, shortened */
 	struct cp_arena types; /* nodes and texts */
+	bool package_tried;
+	struct cp_dwarf *package; /* one of the others, or NULL */
 	bool definitions_tried, has_type_units;
 	struct cp_map definitions; /* of types, by name: see define.c */
+	CP_VEC(struct cp_dwarf *) defined_in; /* files, by the numbers they have there */
 	bool aranges_tried, roots_tried;
 	struct cp_spans by_aranges, by_roots; /* addresses to numbers of main->units */
 	uint64_t steps; /* left in this lookup */

@@ -16,18 +16,20 @@
 #include "image/dwarf/attr.h"
 #include "image/dwarf/attrs.h"
 #include "image/dwarf/context.h"
+#include "image/dwarf/frames.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/type_unit.h"
 #include "image/dwarf/unit.h"
 
 #define AMBIGUOUS CP_NO_OFFSET
 #define MAX_TYPES (1u << 20)
+#define FILE_BITS 14 /* split units are each in a file of their own */
 
 struct visit {
 	struct cp_debuginfo *all;
 	uint64_t target; /* DIE whose name is wanted, or CP_NO_OFFSET: list definitions */
 	uint64_t found; /* the hash of its name */
-	bool apart; /* what is visited is in .debug_types */
+	size_t file; /* what is visited is in: of all->defined_in */
 	bool full;
 };
 
@@ -45,9 +47,9 @@ static bool is_class(uint16_t tag)
 static void add(struct visit *v, uint64_t hash, uint64_t die, uint64_t size)
 {
 	struct cp_map *map = &v->all->definitions;
-	uint64_t *known = cp_map_get(map, hash), place = die << 1 | v->apart;
+	uint64_t *known = cp_map_get(map, hash), place = die << FILE_BITS | v->file;
 
-	/* Offset, its section and the lowest bits of the size in one word. */
+	/* Offset, its file and the lowest bits of the size in one word. */
 	if (!known)
 		v->full = map->count >= MAX_TYPES ||
 			  !cp_map_put(map, hash, place << 16 | (size & 0xffff));
@@ -127,6 +129,21 @@ static void visit(struct visit *v, struct cp_unit *unit)
 	}
 }
 
+/* Units of one file come one after another. */
+static void visit_in(struct visit *v, struct cp_unit *unit)
+{
+	struct cp_debuginfo *all = v->all;
+
+	if (!all->defined_in.count || all->defined_in.items[v->file] != unit->dwarf) {
+		v->full = all->defined_in.count >> FILE_BITS ||
+			  !cp_vec_push(&all->defined_in, unit->dwarf);
+		if (v->full)
+			return;
+		v->file = all->defined_in.count - 1;
+	}
+	visit(v, unit);
+}
+
 static void list_definitions(struct cp_debuginfo *all)
 {
 	struct visit v = { .all = all, .target = CP_NO_OFFSET };
@@ -136,13 +153,9 @@ static void list_definitions(struct cp_debuginfo *all)
 	all->definitions_tried = true;
 	cp_dwarf_walk(all->main);
 	for (i = 0; i < all->main->units.count && !v.full; i++)
-		visit(&v, all->main->units.items[i]);
-	for (i = 0; !v.full && (unit = cp_debuginfo_type_unit(all, i)); i++) {
-		v.apart = unit->dwarf->types_of;
-		/* Offsets are of the main file. */
-		if (unit->dwarf == all->main || unit->dwarf == all->main->types)
-			visit(&v, unit);
-	}
+		visit_in(&v, cp_unit_with_dies(all->main->units.items[i]));
+	for (i = 0; !v.full && (unit = cp_debuginfo_type_unit(all, i)); i++)
+		visit_in(&v, unit);
 }
 
 struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret)
@@ -159,6 +172,7 @@ struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret
 	found = v.found ? cp_map_get(&all->definitions, v.found) : NULL;
 	if (!found || *found == AMBIGUOUS)
 		return NULL;
-	*die_ret = *found >> 17;
-	return cp_dwarf_unit_at(*found >> 16 & 1 ? all->main->types : all->main, *die_ret);
+	*die_ret = *found >> (16 + FILE_BITS);
+	return cp_dwarf_unit_at(all->defined_in.items[*found >> 16 & ((1u << FILE_BITS) - 1)],
+				*die_ret);
 }

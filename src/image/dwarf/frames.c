@@ -23,6 +23,7 @@
 #include "image/debugfile.h"
 #include "image/dwarf/line.h"
 #include "image/dwarf/name.h"
+#include "image/dwarf/package.h"
 #include "image/dwarf/ranges.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/unit.h"
@@ -223,6 +224,11 @@ struct cp_unit *cp_unit_with_dies(struct cp_unit *unit)
 	unit->split_tried = true;
 	if (!cp_unit_root(unit) || !unit->split_name)
 		return unit;
+	unit->split = cp_package_unit(all, unit);
+	if (unit->split) {
+		unit->split->skeleton = unit;
+		return unit->split;
+	}
 	elf = cp_debug_split(all->image, unit->comp_dir ? unit->comp_dir : "", unit->split_name);
 	if (!elf)
 		return unit;

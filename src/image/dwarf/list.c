@@ -57,6 +57,35 @@ static enum cp_list_more next_v4(struct cp_list *l, uint64_t *low_ret, uint64_t 
 	return CP_LIST_RANGE;
 }
 
+/* The next one of a list of locations in a split file before DWARF 5. */
+static enum cp_list_more next_gnu(struct cp_list *l, uint64_t *low_ret, uint64_t *high_ret)
+{
+	uint64_t low, high;
+
+	switch (cp_cursor_u8(&l->c)) {
+	case DW_LLE_GNU_base_address_selection_entry:
+		l->base = cp_cursor_addrx(l->unit, &l->c);
+		return l->c.bad ? CP_LIST_END : CP_LIST_NOTHING;
+	case DW_LLE_GNU_start_end_entry:
+		low = cp_cursor_addrx(l->unit, &l->c);
+		high = cp_cursor_addrx(l->unit, &l->c);
+		break;
+	case DW_LLE_GNU_start_length_entry:
+		low = cp_cursor_addrx(l->unit, &l->c);
+		high = low + cp_cursor_u32(&l->c);
+		break;
+	case 4: /* DW_LLE_GNU_offset_pair_entry */
+		low = l->base + cp_cursor_u32(&l->c);
+		high = l->base + cp_cursor_u32(&l->c);
+		break;
+	default: /* DW_LLE_GNU_end_of_list_entry, and what nobody knows */
+		return CP_LIST_END;
+	}
+	*low_ret = low;
+	*high_ret = high;
+	return l->c.bad ? CP_LIST_END : CP_LIST_RANGE;
+}
+
 static enum cp_list_more next_v5(struct cp_list *l, uint64_t *low_ret, uint64_t *high_ret)
 {
 	uint64_t low = 0, high = 0;
@@ -105,7 +134,10 @@ static enum cp_list_more next_v5(struct cp_list *l, uint64_t *low_ret, uint64_t 
 
 enum cp_list_more cp_list_next(struct cp_list *l, uint64_t *low_ret, uint64_t *high_ret)
 {
-	return l->unit->version < 5 ? next_v4(l, low_ret, high_ret) : next_v5(l, low_ret, high_ret);
+	if (l->unit->version >= 5)
+		return next_v5(l, low_ret, high_ret);
+	return l->locations && l->unit->skeleton ? next_gnu(l, low_ret, high_ret)
+						 : next_v4(l, low_ret, high_ret);
 }
 
 bool cp_list_indexed(const struct cp_unit *unit, struct cp_elf_section *section, uint64_t base,

@@ -283,7 +283,7 @@ static bool add_entry(struct list *l, uint64_t low, uint64_t high)
 
 static bool list_offset(struct cp_unit *unit, const struct cp_attr *attr, uint64_t *ret)
 {
-	*ret = attr->u;
+	*ret = attr->u + unit->part->lists;
 	if (attr->form == DW_FORM_loclistx)
 		return cp_list_indexed(unit, unit->dwarf->loclists, unit->loclists_base, attr->u,
 				       ret);
@@ -303,8 +303,8 @@ static void read_list(struct list *l, uint64_t offset)
 	enum cp_list_more more = CP_LIST_NOTHING;
 	const uint8_t *bytes;
 
-	if (offset >= total || (l->unit->version < 5 && l->unit->skeleton))
-		return; /* split files before DWARF 5 have lists of their own form */
+	if (offset >= total)
+		return;
 	window = total - offset < WINDOW ? total - offset : WINDOW;
 	bytes = cp_elf_need(in->elf, section, offset, window);
 	if (!bytes)

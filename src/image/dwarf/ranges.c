@@ -76,7 +76,7 @@ static bool list_v5(const struct cp_unit *unit, const struct cp_attr *attr, stru
 {
 	const struct cp_unit *own = unit->skeleton ? unit->skeleton : unit;
 	struct cp_dwarf *in = unit->dwarf;
-	uint64_t offset = attr->u;
+	uint64_t offset = attr->u + unit->part->rnglists;
 
 	if (attr->form == DW_FORM_rnglistx &&
 	    !cp_list_indexed(unit, in->rnglists, unit->rnglists_base, attr->u, &offset))

@@ -99,9 +99,12 @@ static void set_bases(struct cp_unit *unit, const struct root *r)
 	bool v5 = unit->version == 5, wide = unit->offset_size == 8;
 
 	unit->str_base = r->str_base.form ? r->str_base.u : v5 ? (wide ? 16 : 8) : 0;
+	unit->str_base += unit->part->str_offsets;
 	unit->addr_base = r->addr_base.form ? r->addr_base.u : v5 ? (wide ? 16 : 8) : 0;
 	unit->rnglists_base = r->rnglists_base.form ? r->rnglists_base.u : wide ? 20 : 12;
+	unit->rnglists_base += unit->part->rnglists;
 	unit->loclists_base = r->loclists_base.form ? r->loclists_base.u : wide ? 20 : 12;
+	unit->loclists_base += unit->part->lists;
 	unit->ranges_base = r->ranges_base.u;
 }
 
@@ -118,7 +121,7 @@ bool cp_unit_root(struct cp_unit *unit)
 	if (r.id.form)
 		unit->id = r.id.u;
 	if (r.stmt_list.form)
-		unit->stmt_list = r.stmt_list.u;
+		unit->stmt_list = r.stmt_list.u + unit->part->line;
 	unit->language = r.language.u;
 	unit->low = r.low;
 	unit->high = r.high;

@@ -165,6 +165,8 @@ void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 	cp_map_free(&dwarf->abbrevs);
 	cp_map_free(&dwarf->names);
 	cp_map_free(&dwarf->nodes);
+	cp_vec_free(&dwarf->parts);
+	cp_map_free(&dwarf->packed);
 	if (dwarf->owns_elf)
 		cp_elf_destroy(dwarf->elf);
 	free(dwarf);
@@ -182,6 +184,16 @@ static bool holds_type(const struct cp_unit *unit)
 	return unit->type == DW_UT_type || unit->type == DW_UT_split_type;
 }
 
+/* The parts of the unit that begins at `at`. */
+static const struct cp_part *part_of(const struct cp_dwarf *dwarf, uint64_t at)
+{
+	static const struct cp_part whole;
+	size_t n = cp_vec_partition(&dwarf->parts, it, it->end <= at);
+
+	return n < dwarf->parts.count && dwarf->parts.items[n].start <= at ? &dwarf->parts.items[n]
+									   : &whole;
+}
+
 /* Reads the header of a unit from its version on; false when the unit is of no use. */
 static bool read_unit_header(struct cp_cursor *c, struct cp_unit *u)
 {
@@ -197,6 +209,7 @@ static bool read_unit_header(struct cp_cursor *c, struct cp_unit *u)
 		u->abbrev_offset = offset_of_size(c, u->offset_size);
 		u->address_size = cp_cursor_u8(c);
 	}
+	u->abbrev_offset += u->part->abbrev;
 	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile || holds_type(u))
 		u->id = cp_cursor_u64(c);
 	if (holds_type(u))
@@ -211,9 +224,11 @@ static struct cp_unit *unit_at(struct cp_dwarf *dwarf, uint64_t at, uint64_t *ne
 	size_t window = total - at < 64 ? total - at : 64;
 	const uint8_t *bytes = cp_elf_need(dwarf->elf, dwarf->info, at, window);
 	struct cp_cursor c;
-	struct cp_unit u = {
-		.dwarf = dwarf, .offset = at, .offset_size = 4, .stmt_list = CP_NO_OFFSET
-	};
+	struct cp_unit u = { .dwarf = dwarf,
+			     .offset = at,
+			     .offset_size = 4,
+			     .stmt_list = CP_NO_OFFSET,
+			     .part = part_of(dwarf, at) };
 	struct cp_unit *unit;
 
 	*next_ret = total;

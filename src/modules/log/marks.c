@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "modules/log/numbers.h"
 #include "record/annotations.h"
@@ -46,6 +48,15 @@ bool cp_recorder_mark(cprof_profiler *log, const char *text, const char *categor
 		return false;
 	cp_record_annotation(log->writer, &a);
 	return true;
+}
+
+void cp_recorder_mark_of(cprof_profiler *log, const char *what, const char *of)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_printf(&text, "%s: %s", what, of);
+	if (text.bytes)
+		cp_recorder_mark(log, text.bytes, "cprof");
 }
 
 bool cp_recorder_mark_heapshot(cprof_profiler *log, uint64_t ts_ns, unsigned number,

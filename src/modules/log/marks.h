@@ -11,6 +11,9 @@
  * recording has not begun. */
 bool cp_recorder_mark(cprof_profiler *log, const char *text, const char *category);
 
+/* The same of something of cprof's own that was done to what `of` names: "traced: a,b". */
+void cp_recorder_mark_of(cprof_profiler *log, const char *what, const char *of);
+
 /* Writes down that what is live at `ts_ns` is wanted, the `number`th time in this recording.
  * `thread`: its number in the recording that the mark goes to where no other one is there
  * any more, or CP_RECORD_NONE. False: there is none, or the recording has not begun. */

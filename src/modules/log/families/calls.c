@@ -27,6 +27,7 @@
 #include "modules/log/choosing.h"
 #include "modules/log/disarmed.h"
 #include "modules/log/families.h"
+#include "modules/log/marks.h"
 #include "modules/log/numbers.h"
 #include "modules/log/stack.h"
 #include "modules/log/summary.h"
@@ -525,10 +526,12 @@ static void add_trace(cprof_profiler *log, const char *text)
 	if (c->list.size && !c->refused)
 		cp_buf_printf(&list, "%s,", c->list.bytes);
 	cp_buf_str(&list, text);
-	if (use_list(log, &list, &count))
-		cprof_command_answer(log->handle, "traced: %llu function%s%s",
-				     (unsigned long long)count, count == 1 ? "" : "s",
-				     log->paused ? ", when the recording goes on" : "");
+	if (!use_list(log, &list, &count))
+		return;
+	cp_recorder_mark_of(log, "traced", text);
+	cprof_command_answer(log->handle, "traced: %llu function%s%s", (unsigned long long)count,
+			     count == 1 ? "" : "s",
+			     log->paused ? ", when the recording goes on" : "");
 }
 
 /* The list, and behind it each entry of `text` with a minus; false: `text` has one. */
@@ -580,6 +583,8 @@ static void end_trace(cprof_profiler *log, const char *text)
 	else
 		cprof_command_answer(log->handle, "traced: %llu function%s",
 				     (unsigned long long)count, count == 1 ? "" : "s");
+	if (count != before)
+		cp_recorder_mark_of(log, "no longer traced", text);
 }
 
 static bool on_command(cprof_profiler *log, const char *name, const char *argument)
