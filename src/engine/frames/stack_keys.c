@@ -56,7 +56,8 @@ static uint64_t key_of(cprof_session *s, cprof_process *p, size_t count, bool wh
 			return 0;
 		if (p->stacks.walked.count == STACKS_MOST)
 			first_key(s, p);
-		if (!cp_intern(&p->stacks.walked, words, (count + 1) * sizeof(*words), &number, NULL))
+		if (!cp_intern(&p->stacks.walked, words, (count + 1) * sizeof(*words), &number,
+			       NULL))
 			return 0;
 	}
 	return p->stacks.keys + number + 1;
