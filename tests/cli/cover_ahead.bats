@@ -79,3 +79,26 @@ apart() {
 	apart "${HOWS[@]}"
 	diff <(facts x) <(facts y)
 }
+
+# runs N BRANCHES: stops of a script that runs ./p so often.
+runs() {
+	for _ in $(seq "$1"); do echo ./p; done >script
+	"$CPROF" cover -q --branches="$2" -o "$2.data" -- sh script
+	"$CPROF" report --json "$2.data" | jq .overhead.stops
+}
+
+@test "cover: what always goes one way is soon given up where processes follow each other" {
+	needs jq
+	printf '%s\n' 'int main(int argc, char **argv) {' '(void)argv; int n = 0;' \
+		'for (int i = 0; i < 4; i++)' 'if (argc)' 'n++;' 'return n != 4; }' >p.c
+	gcc -O0 -g -o p p.c
+	# Four times in each of twelve; or until it was eight times, and once in two more.
+	local exact budget
+	exact=$(runs 12 exact)
+	budget=$(runs 12 budget)
+	assert [ "$((exact - budget))" -ge 32 ]
+	[ "$("$CPROF" report --json exact.data | jq .coverage.branches.unknown)" = 0 ]
+	[ "$("$CPROF" report --json budget.data | jq .coverage.branches.unknown)" = 1 ]
+	# All hits of one process are well below what is given to one.
+	assert_equal "$(runs 1 budget)" "$(runs 1 exact)"
+}
