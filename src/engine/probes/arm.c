@@ -89,8 +89,12 @@ static void fill_own(struct engine_batch *b, enum engine_family_id id, const str
 	uint32_t i;
 
 	cp_vec_for_each(&own->groups, g) {
-		const struct cp_site_group group = { .id = ENGINE_GROUP_OWN(id, g->number),
-						     .max_rate = rate_of(b->calls, g->often) };
+		const struct cp_site_group group = {
+			.id = ENGINE_GROUP_OWN(id, g->number),
+			.max_rate = rate_of(b->calls, g->often),
+			.quiet = g->quiet,
+			.quiet_at = g->quiet_at ? g->quiet_at + b->image->bias : 0,
+		};
 
 		b->failed |= !cp_vec_push(&b->groups, group);
 		if (b->calls->own_groups[id] <= g->number)
