@@ -102,3 +102,23 @@ runs() {
 	# All hits of one process are well below what is given to one.
 	assert_equal "$(runs 1 budget)" "$(runs 1 exact)"
 }
+
+# Each is stops of the program's, and a way to cprof and back.
+@test "cover: what the last process needed is mapped at once, and only news of the linker are told" {
+	printf '%s\n' 'int main(int argc, char **argv) {' 'if (argc > 2) return argv[1][0];' \
+		'return 0; }' >p.c
+	gcc -O0 -g -o p p.c
+	printf '%s\n' ./p ./p ./p ./p ./p >script
+	"$CPROF" cover -vv -q -- sh script 2>err
+	local pids pid n=0
+	pids=$(sed -n 's/.*\/p: [0-9]* breakpoints of coverage in \([0-9]*\)$/\1/p' err)
+	assert_equal "$(wc -w <<<"$pids")" 5
+	for pid in $pids; do
+		assert_equal "$(grep -c "the dynamic linker of $pid calls" err)" 1
+		n=$((n + 1))
+		[ $n -gt 1 ] || grep -q "an area in $pid for .*/p$" err
+		[ $n -gt 3 ] || continue # those after the second need more, where all is new
+		grep -q "[0-9] areas at once in $pid$" err
+		! grep "an area in $pid for" err || return 1
+	done
+}

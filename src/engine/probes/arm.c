@@ -451,6 +451,7 @@ void engine_arm_process(cprof_process *p)
 	}
 	engine_each_family(s, f, mapped)
 		f->mapped(p);
+	engine_areas_expect(p);
 	/* The C library first: there it is watched what the program does with SIGTRAP. */
 	arm_images(p, is_c_library);
 	arm_images(p, is_library);
@@ -460,6 +461,7 @@ void engine_arm_process(cprof_process *p)
 	engine_each_family(s, f, armed)
 		f->armed(p);
 	arm_waiting(p);
+	p->areas.late = p->exec_ns != 0;
 }
 
 void engine_arm_all(cprof_session *s)
