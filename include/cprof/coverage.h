@@ -35,7 +35,8 @@ typedef enum cprof_coverage_mode {
 /* How a conditional jump is watched whose directions the blocks behind it do not both
  * tell. */
 typedef enum cprof_coverage_branches {
-	CPROF_COVERAGE_BRANCHES_BUDGET = 0, /* until what is missing was seen, or 32 times: then
+	CPROF_COVERAGE_BRANCHES_BUDGET = 0, /* until what is missing was seen, or 32 times,
+					       of which 8 after the first process: then
 					       it is unknown */
 	CPROF_COVERAGE_BRANCHES_EXACT = 1, /* until what is missing was seen */
 	CPROF_COVERAGE_BRANCHES_NONE = 2

@@ -25,15 +25,6 @@ static uint64_t fixed(struct cp_cursor *c, size_t size)
 	return value;
 }
 
-uint8_t cp_cursor_u8(struct cp_cursor *c)
-{
-	if (c->bad || c->at >= c->end) {
-		c->bad = true;
-		return 0;
-	}
-	return *c->at++;
-}
-
 uint16_t cp_cursor_u16(struct cp_cursor *c)
 {
 	return (uint16_t)fixed(c, 2);
@@ -89,7 +80,7 @@ static uint64_t leb(struct cp_cursor *c, unsigned *shift_ret, bool *sign_ret)
 	return value;
 }
 
-uint64_t cp_cursor_uleb(struct cp_cursor *c)
+uint64_t cp_cursor_uleb_long(struct cp_cursor *c)
 {
 	unsigned shift = 0;
 	bool sign = false;

@@ -29,11 +29,24 @@ static inline size_t cp_cursor_left(const struct cp_cursor *c)
 
 /* `size` bytes in place, or NULL when there are not that many. */
 const void *cp_cursor_bytes(struct cp_cursor *c, size_t size);
-uint8_t cp_cursor_u8(struct cp_cursor *c);
+static inline uint8_t cp_cursor_u8(struct cp_cursor *c)
+{
+	if (!c->bad && c->at < c->end)
+		return *c->at++;
+	c->bad = true;
+	return 0;
+}
 uint16_t cp_cursor_u16(struct cp_cursor *c); /* all little-endian */
 uint32_t cp_cursor_u32(struct cp_cursor *c);
 uint64_t cp_cursor_u64(struct cp_cursor *c);
-uint64_t cp_cursor_uleb(struct cp_cursor *c); /* LEB128; over 64 bits: bad */
+uint64_t cp_cursor_uleb_long(struct cp_cursor *c);
+/* LEB128; over 64 bits: bad */
+static inline uint64_t cp_cursor_uleb(struct cp_cursor *c)
+{
+	if (!c->bad && c->at < c->end && *c->at < 0x80)
+		return *c->at++;
+	return cp_cursor_uleb_long(c);
+}
 int64_t cp_cursor_sleb(struct cp_cursor *c);
 /* A NUL-terminated string in place; NULL and bad without a NUL. */
 const char *cp_cursor_string(struct cp_cursor *c);

@@ -333,6 +333,22 @@ static CP_ERROR find_type(void *ctx, const char *name, const struct cp_type **re
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no type %s", name);
 }
 
+bool cp_inspected_template_of(void *ctx, uint64_t address, const char *constant,
+			      struct cp_template *ret)
+{
+	struct cp_inspected *in = ctx;
+	struct cp_object *o;
+	struct cp_vaddr end;
+
+	cp_vec_for_each(&in->objects.list, o) {
+		struct cp_vaddr at = { address - o->bias };
+
+		if (cp_image_code(o->image, at, &end))
+			return cp_image_template_of(o->image, at, constant, ret);
+	}
+	return false;
+}
+
 /* The function at an address. */
 static const char *symbol_at(void *ctx, uint64_t address)
 {

@@ -43,6 +43,9 @@ struct cp_inspected {
 	char symbol[256];
 };
 
+/* As struct cp_shapes has it; `ctx` is a struct cp_inspected. */
+bool cp_inspected_template_of(void *ctx, uint64_t address, const char *constant,
+			      struct cp_template *ret);
 /* `target` is a number of a process or a file. */
 CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
 			   const struct cp_image_options *options);

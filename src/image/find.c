@@ -664,60 +664,6 @@ const char *cp_type_full_name(const struct cp_type *type)
 	return name ? name : type->text;
 }
 
-/* ---- template arguments ---- */
-
-static size_t read_arguments(struct cp_unit *unit, struct cp_walk *w,
-			     struct cp_type_argument *arguments, size_t max, size_t n)
-{
-	struct cp_attrs a;
-	struct cp_die die;
-	const char *name;
-	uint64_t value;
-
-	while (cp_walk_next(w, &die) && die.abbrev && cp_attrs_read(w, die.abbrev, &a)) {
-		uint16_t tag = die.abbrev->tag;
-
-		if (tag == DW_TAG_template_type_parameter ||
-		    tag == DW_TAG_template_value_parameter) {
-			value = 0;
-			name = cp_attr_string(unit, &a.name);
-			cp_attr_number(&a.const_value, &value);
-			if (n < max)
-				arguments[n] = (struct cp_type_argument){
-					.name = name ? name : "",
-					.type = cp_type_referred(unit, &a.type),
-					.is_value = tag == DW_TAG_template_value_parameter,
-					.value = (int64_t)value,
-				};
-			n++;
-		} else if (tag == DW_TAG_GNU_template_parameter_pack && die.abbrev->children) {
-			n = read_arguments(unit, w, arguments, max, n);
-			continue;
-		}
-		if (die.abbrev->children && !cp_walk_skip_children(w, &a.sibling))
-			break;
-	}
-	return n;
-}
-
-size_t cp_type_arguments(struct cp_image *image, const struct cp_type *type,
-			 struct cp_type_argument *arguments, size_t max)
-{
-	struct cp_attrs a;
-	struct cp_walk w;
-	struct cp_die die;
-	size_t n = 0;
-
-	if (!type->unit)
-		return 0;
-	pthread_mutex_lock(&image->debug_lock);
-	if (cp_debuginfo_begin(image, STEPS) && cp_die_at(type->unit, type->die, &w, &die, &a) &&
-	    die.abbrev->children)
-		n = read_arguments(type->unit, &w, arguments, max, 0);
-	pthread_mutex_unlock(&image->debug_lock);
-	return n;
-}
-
 /* ---- all names ---- */
 
 #define NAMES_STEPS UINT64_C(50000000)

@@ -118,7 +118,8 @@ struct cp_symbol {
 
 /* The symbol that covers `at`. False: none. With several at one address, the
  * one a person would name: with a size before without, no leading underscores
- * before some, global before local, short before long; without @version. */
+ * before some, global before local, short before long; without @version. So
+ * names go everywhere, see rank_of() in raw_symbols.c. */
 bool cp_image_symbol(struct cp_image *image, struct cp_vaddr at, struct cp_symbol *ret);
 /* All symbols, sorted by address; for plans and tests. */
 CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret);

@@ -48,9 +48,10 @@ bool cp_symbols_push(struct cp_raw_symbols *raw, const struct cp_symbol *s, uint
 						   (uint32_t)cp_hash_bytes(s->name, hashed) });
 }
 
-/* Ranks the names of one address as a person would: functions before labels, a size
- * before none, few leading underscores, global before local, strong before weak,
- * short. */
+/* Ranks the names of one address as a person would, for the one rule by which functions are
+ * called everywhere: functions before labels, a size before none, few leading underscores
+ * (where glibc has __GI_ for its own use, most), global before local, strong before weak,
+ * short. So of write, __write, __libc_write and __GI___libc_write it is write. */
 static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);
@@ -59,7 +60,9 @@ static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 
 	while (underscores < 15 && name[underscores] == '_')
 		underscores++;
-	if (underscores && (name[underscores] == 'Z' || name[underscores] == 'R'))
+	if (!strncmp(name, "__GI_", 5))
+		underscores = 15;
+	else if (underscores && (name[underscores] == 'Z' || name[underscores] == 'R'))
 		underscores--; /* mangled */
 	if (ELF64_ST_TYPE(sym->st_info) == STT_NOTYPE)
 		rank |= 1u << 31;

@@ -280,6 +280,67 @@ static CP_ERROR build_text(struct cp_build *b, cprof_value *v, struct cp_shape_s
 
 /* ---- what is one thing ---- */
 
+/* Does `used` want what a function was made of? It is the name of a constant, or a size
+ * that the type must not be above; behind a `!`, the contrary. */
+static bool is_wanted(const struct cp_template *made, const char *used, const struct cp_type *type)
+{
+	bool contrary = used && *used == '!';
+	const struct cp_type *t;
+
+	if (!used)
+		return true;
+	used += contrary;
+	if (*used < '0' || *used > '9')
+		return made->has_constant && !made->constant == contrary;
+	t = cp_type_strip(type);
+	t = cp_type_complete(cp_type_image(t), t);
+	return (t->size <= strtoull(used, NULL, 10)) != contrary;
+}
+
+/* The type that a function tells of. */
+static bool type_by_code(struct cp_shape_scope *scope, uint64_t code, const struct cp_type **ret)
+{
+	const char *const *terms = scope->row->terms, *used = terms[CP_TERM_used];
+	const char *behind = terms[CP_TERM_behind];
+	uint64_t number = behind[0] == '$' ? strtoull(behind + 1, NULL, 10) : 0;
+	const struct cp_shapes *shapes = scope->shapes;
+	struct cp_template made;
+
+	if (!shapes || !shapes->template_of ||
+	    !shapes->template_of(shapes->ctx, code, used && *used == '!' ? used + 1 : used,
+				 &made) ||
+	    !cp_shape_fits(terms[CP_TERM_member], made.name) || number - 1 >= made.count ||
+	    made.arguments[number - 1].is_value || !made.arguments[number - 1].type)
+		return false;
+	*ret = made.arguments[number - 1].type;
+	return is_wanted(&made, used, *ret);
+}
+
+static CP_ERROR held(struct cp_shape_scope *scope, struct cp_thing *ret, const char **word_ret)
+{
+	const struct cp_type *type = NULL;
+	int64_t n = 1;
+
+	if (scope->row->terms[CP_TERM_when])
+		CP_TRY(cp_shape_number(scope, CP_TERM_when, &n, ret));
+	if (!n) {
+		*word_ret = scope->row->terms[CP_TERM_none];
+		return NULL;
+	}
+	CP_TRY(cp_shape_number(scope, CP_TERM_code, &n, ret));
+	if (ret->error)
+		return NULL;
+	if (!type_by_code(scope, (uint64_t)n, &type))
+		return cp_error_new(CP_ERR_NOT_FOUND, 0, "the function tells of no type");
+	CP_TRY(cp_shape_number(scope, CP_TERM_at, &n, ret));
+	if (!ret->error)
+		*ret = (struct cp_thing){ .type = type,
+					  .in_memory = true,
+					  .address = (uint64_t)n,
+					  .source = CPROF_SOURCE_MEMORY };
+	return NULL;
+}
+
 /* The thing that a value is, or the word that stands for it. */
 CP_ERROR cp_shape_stands_for(struct cp_shape_scope *scope, struct cp_thing *ret,
 			     const char **word_ret)
@@ -288,6 +349,8 @@ CP_ERROR cp_shape_stands_for(struct cp_shape_scope *scope, struct cp_thing *ret,
 	int64_t index = 1;
 
 	*word_ret = NULL;
+	if (scope->row->kind == CP_SHAPE_HELD)
+		return held(scope, ret, word_ret);
 	if (scope->row->kind == CP_SHAPE_CHOICE) {
 		CP_TRY(cp_shape_number(scope, CP_TERM_when, &index, ret));
 		*word_ret = index || ret->error ? NULL : scope->row->terms[CP_TERM_none];
@@ -312,6 +375,65 @@ CP_ERROR cp_shape_stands_for(struct cp_shape_scope *scope, struct cp_thing *ret,
 	return NULL;
 }
 
+/* What a lambda is called in the name of a function that was made for it: between what
+ * is before and behind it in a list of arguments. */
+static const char *lambda_in(struct cp_build *b, const char *function)
+{
+	const char *mark = strstr(function, "{lambda("), *from, *end;
+	unsigned depth = 0;
+
+	if (mark) {
+		end = strchr(mark, '}');
+		end += end != NULL;
+	} else {
+		mark = strstr(function, "$_"); /* clang's */
+		end = mark ? mark + 2 + strspn(mark + 2, "0123456789") : NULL;
+	}
+	if (!end)
+		return NULL;
+	for (from = mark; from > function; from--) {
+		depth += from[-1] == ')' || from[-1] == '>';
+		if (!depth && (from[-1] == ' ' || from[-1] == '(' || from[-1] == '<'))
+			break;
+		depth -= from[-1] == '(' || from[-1] == '<';
+	}
+	return cp_arena_copy(b->arena, from, (size_t)(end - from));
+}
+
+/* The name of the type that is held: a class without one is a lambda's. */
+static const char *held_name(struct cp_build *b, struct cp_shape_scope *scope,
+			     const struct cp_type *type)
+{
+	const struct cp_capture *capture = b->request->capture;
+	const struct cp_type *t = cp_type_strip(type);
+	const char *function, *name = NULL;
+	struct cp_thing thing;
+	int64_t code = 0;
+
+	if (t->name || t->kind != CP_TYPE_STRUCT || !capture->symbol)
+		return cp_type_full_name(type);
+	cp_error_free(cp_shape_number(scope, CP_TERM_code, &code, &thing));
+	function = capture->symbol(capture->symbol_ctx, (uint64_t)code);
+	name = function ? lambda_in(b, function) : NULL;
+	return name ? name : cp_type_full_name(type);
+}
+
+/* What is held says of which type it is: {int=42}. */
+static CP_ERROR build_held(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
+			   const struct cp_thing *thing, unsigned depth, unsigned hops)
+{
+	cprof_value *item = cp_arena_alloc(b->arena, sizeof(*item));
+
+	if (!item)
+		return cp_error_nomem();
+	build_thing(b, item, thing, depth + 1, hops);
+	item->name = held_name(b, scope, thing->type);
+	v->kind = CPROF_VALUE_STRUCT;
+	v->items = item;
+	v->count = 1;
+	return NULL;
+}
+
 static CP_ERROR build_one(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
 			  unsigned depth, unsigned hops)
 {
@@ -324,6 +446,8 @@ static CP_ERROR build_one(struct cp_build *b, cprof_value *v, struct cp_shape_sc
 		v->symbol = cp_arena_copy(b->arena, word, strlen(word));
 		return NULL;
 	}
+	if (scope->row->kind == CP_SHAPE_HELD && !thing.error)
+		return build_held(b, v, scope, &thing, depth, hops);
 	build_thing(b, v, &thing, depth, hops);
 	cp_shape_put_unit(b, v, cp_type_strip(scope->self.type), scope->row);
 	return NULL;

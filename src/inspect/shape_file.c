@@ -30,8 +30,9 @@ struct reading {
 };
 
 static const char *const kind_names[CP_SHAPE_KINDS] = { "text",	   "row",      "value", "choice",
-							"variant", "duration", "date",	"items",
-							"chain",   "tree",     "btree", "parts" };
+							"variant", "duration", "date",	"held",
+							"items",   "chain",    "tree",	"btree",
+							"parts" };
 
 #define NAME(term) #term,
 static const char *const term_names[CP_TERMS] = { CP_SHAPE_TERMS(NAME) };
@@ -49,6 +50,7 @@ static const struct {
 	[CP_SHAPE_VARIANT] = { TERM(index) | TERM(at) | TERM(none), 0 },
 	[CP_SHAPE_DURATION] = { TERM(value), 0 },
 	[CP_SHAPE_DATE] = { TERM(value), 0 },
+	[CP_SHAPE_HELD] = { TERM(at) | TERM(code) | TERM(member) | TERM(behind), 0 },
 	[CP_SHAPE_ITEMS] = { TERM(count) | TERM(value), 0 },
 	[CP_SHAPE_CHAIN] = { TERM(first) | TERM(next), TERM(value) | TERM(behind) },
 	[CP_SHAPE_TREE] = { TERM(root) | TERM(left) | TERM(right), TERM(value) | TERM(behind) },
@@ -144,7 +146,8 @@ static CP_ERROR read_term(struct reading *r, char *line)
 		return wrong(r, r->line, "there is no term ", line);
 	if (!*expression)
 		return wrong(r, r->line, "nothing is said of ", line);
-	if (number != CP_TERM_none && number != CP_TERM_unit && number != CP_TERM_behind &&
+	if (number != CP_TERM_none && number != CP_TERM_unit &&
+	    (number != CP_TERM_used || r->row.kind != CP_SHAPE_HELD) && number != CP_TERM_behind &&
 	    number != CP_TERM_member && strncmp(expression, "..", 2) != 0) {
 		err = cp_expression_parse(expression, &parsed);
 		cp_condition_destroy(parsed);

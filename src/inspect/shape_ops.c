@@ -59,7 +59,7 @@ static CP_ERROR ask_behind(struct question *q, struct cp_shape_scope *scope, boo
 	enum cp_shape_kind kind = scope->row->kind;
 	const char *word;
 
-	if (kind < CP_SHAPE_VALUE || kind > CP_SHAPE_DATE)
+	if (kind < CP_SHAPE_VALUE || kind > CP_SHAPE_HELD)
 		return NULL;
 	CP_TRY(cp_shape_stands_for(scope, &q->found, &word));
 	if (word)

@@ -26,7 +26,7 @@
 
 /* ---- which declaration ---- */
 
-static bool fits(const char *pattern, const char *name)
+bool cp_shape_fits(const char *pattern, const char *name)
 {
 	const char *star = strchr(pattern, '*');
 	size_t size = star ? (size_t)(star - pattern) : strlen(pattern);
@@ -36,7 +36,7 @@ static bool fits(const char *pattern, const char *name)
 	if (!star || !star[1])
 		return star || !name[size];
 	for (name += size; *name; name++)
-		if (fits(star + 1, name))
+		if (cp_shape_fits(star + 1, name))
 			return true;
 	return false;
 }
@@ -50,7 +50,7 @@ static const struct cp_shape_row *next_in(const struct cp_shape_row *rows, size_
 	const struct cp_shape_row *row;
 
 	for (row = within ? previous + 1 : rows; row < rows + count; row++)
-		if (fits(row->type, t->name))
+		if (cp_shape_fits(row->type, t->name))
 			return row;
 	return NULL;
 }
@@ -79,7 +79,7 @@ const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const s
 	if (mine)
 		i = (size_t)(previous - own) + 1;
 	for (; (mine || !previous) && i < owned; i++)
-		if (fits(own[i].type, t->name))
+		if (cp_shape_fits(own[i].type, t->name))
 			return &own[i];
 	return t->flags & CP_TYPE_CLASSES ? next_shipped(t, previous) : NULL;
 }

@@ -20,6 +20,9 @@ enum cp_shape_kind {
 	CP_SHAPE_VARIANT, /* at `at`, the argument of its template with the number `index` */
 	CP_SHAPE_DURATION, /* `value` ticks, of `unit` or what the type's name says */
 	CP_SHAPE_DATE, /* so many since 1970-01-01 */
+	/* at `at`, of the type that is argument `behind` of the template called `member` that the
+	 * function at `code` is made of, if its constant `used` says so; or the word `none` */
+	CP_SHAPE_HELD,
 	/* What holds elements that need not be in a row: */
 	CP_SHAPE_ITEMS, /* `value` for each `$i` below `count` for which `used` is true */
 	CP_SHAPE_CHAIN, /* nodes from `first` on by `next`, up to NULL or `end` */
@@ -53,7 +56,8 @@ enum cp_shape_kind {
 	X(mapped) \
 	X(index) \
 	X(member) \
-	X(unit)
+	X(unit) \
+	X(code)
 #define CP_SHAPE_TERM(term) CP_TERM_##term,
 enum cp_shape_term { CP_SHAPE_TERMS(CP_SHAPE_TERM) CP_TERMS };
 #undef CP_SHAPE_TERM
@@ -64,6 +68,7 @@ struct cp_shape_row {
 	const char *terms[CP_TERMS]; /* or NULL */
 };
 
+struct cp_template;
 /* What a user declares besides, and what has to be asked of those who go by all
  * declarations. */
 struct cp_shapes {
@@ -73,6 +78,10 @@ struct cp_shapes {
 	/* Types that declarations name: as in struct cp_expression_env. NULL: there are none. */
 	struct cp_error *(*find_type)(void *ctx, const char *name, const struct cp_type **ret);
 	void *ctx;
+	/* What the function at an address was made of: as cp_image_template_of(). NULL: that
+	 * can't be told. */
+	bool (*template_of)(void *ctx, uint64_t address, const char *constant,
+			    struct cp_template *ret);
 };
 
 struct cp_build;
@@ -102,6 +111,9 @@ struct cp_shape_ops {
  * there is no other. */
 const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const struct cp_type *t,
 					 const struct cp_shape_row *previous);
+
+/* Is that text what a declaration has, in which `*` is any? */
+bool cp_shape_fits(const char *pattern, const char *name);
 
 /* Is it text by a shipped declaration? */
 bool cp_shape_is_text(const struct cp_type *t);

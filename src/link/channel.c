@@ -58,13 +58,12 @@ static bool is_over(const struct cp_link *link, struct patience *p)
 static struct cp_error *wait_answer(struct cp_link *link)
 {
 	struct pollfd p = { .fd = link->controller_socket, .events = POLLIN };
-	uint64_t cpu = cpu_time(link->tracer);
-	struct patience patience = { cpu, cpu, cp_now() };
-	int n;
+	int n = poll(&p, 1, LOOK_MS); /* mostly it answers at once */
+	uint64_t cpu = n > 0 ? 0 : cpu_time(link->tracer);
+	struct patience patience = { cpu, cpu, n > 0 ? 0 : cp_now() };
 
-	do {
+	while ((n < 0 && errno == EINTR) || (n == 0 && !is_over(link, &patience)))
 		n = poll(&p, 1, LOOK_MS);
-	} while ((n < 0 && errno == EINTR) || (n == 0 && !is_over(link, &patience)));
 	if (n == 0)
 		return cp_error_new(CP_ERR_TIMEOUT, 0, "the tracer process does not answer");
 	return NULL;

@@ -251,6 +251,7 @@ enum cp_request_type {
 #define CP_ARM_COUNTS 128u
 #define CP_DISARM_FORGET 1u
 #define CP_MAP_LEFT 1u /* the area at `address`, which was left; EEXIST: not that one */
+#define CP_MAP_MANY 2u /* map.h */
 
 #define CP_CAPTURE_XSTATE 1u /* vector registers too */
 #define CP_CAPTURE_STOP 2u /* SNAPSHOT: interrupt blocked threads as well */

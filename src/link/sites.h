@@ -126,8 +126,8 @@ struct cp_heap_probe {
 struct cp_site_group {
 	uint32_t id; /* the controller's number */
 	uint32_t max_rate; /* entries a second, above which it is disarmed; 0: any; BRANCH: above */
-	uint32_t flags; /* CP_GROUP_* */
-	uint32_t pad;
+	uint32_t flags, quiet; /* CP_GROUP_* */
+	uint64_t quiet_at; /* unless 0: no hit is told while that int of the program's is `quiet` */
 	struct {
 		uint64_t start, end;
 	} ranges[CP_GROUP_RANGES]; /* unused ones are 0, 0 */

@@ -91,6 +91,7 @@ struct cp_call_open {
 	uint64_t inner; /* calls inside it that are over */
 	uint64_t block; /* in which it was entered */
 	uint32_t function; /* + 1; 0: none is known */
+	uint32_t callees; /* the reader's: their place + 1; 0: not looked up */
 };
 
 /* The callees that a function called last. */

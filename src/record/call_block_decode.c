@@ -41,15 +41,16 @@ bool cp_call_block_open(struct cp_call_block_reader *r, const void *bytes, size_
 }
 
 /* NULL: none is known at that depth. */
-static struct cp_call_open *known(struct cp_call_block_reader *r, uint32_t depth)
+static inline struct cp_call_open *known(struct cp_call_block_reader *r, uint32_t depth)
 {
 	struct cp_call_open *frame = depth < r->frames.count ? &r->frames.items[depth] : NULL;
 
 	return frame && frame->function && frame->block == r->number ? frame : NULL;
 }
 
-/* False without memory. */
-static bool opened(struct cp_call_block_reader *r, const struct cp_record_call *call)
+/* `callees`: place + 1 of its own; 0: not looked up. False without memory. */
+static inline bool opened(struct cp_call_block_reader *r, const struct cp_record_call *call,
+			  uint32_t callees)
 {
 	r->depth = call->depth + 1;
 	if (call->depth >= CP_CALL_BLOCK_DEPTH)
@@ -59,6 +60,7 @@ static bool opened(struct cp_call_block_reader *r, const struct cp_record_call *
 			return false;
 	r->frames.items[call->depth] = (struct cp_call_open){ .ts_ns = call->ts_ns,
 							      .function = call->function + 1,
+							      .callees = callees,
 							      .block = r->number };
 	return true;
 }
@@ -92,42 +94,88 @@ static void closed(struct cp_call_block_reader *r, struct cp_record_call *call, 
 	cp_call_settle(costs, inner, call->duration_ns, &call->overhead_ns, &call->uncertain_ns);
 }
 
-static struct cp_call_callees *callees_of(struct cp_call_block_reader *r, uint32_t function)
+/* The place of a function's callees, + 1; 0 without memory. */
+static uint32_t place_of(struct cp_call_block_reader *r, uint32_t function)
 {
 	const uint64_t *place = cp_map_get(&r->places, function);
-	struct cp_call_callees *callees;
 
-	if (!place && (!cp_map_put(&r->places, function, r->callees.count) ||
-		       !cp_vec_push(&r->callees, (struct cp_call_callees){ 0 })))
-		return NULL;
-	callees = &r->callees.items[place ? *place : r->callees.count - 1];
-	if (callees->block != r->number)
-		*callees = (struct cp_call_callees){ .block = r->number };
-	return callees;
+	if (place)
+		return (uint32_t)*place;
+	if (r->callees.count >= CP_RECORD_NONE ||
+	    !cp_vec_push(&r->callees, (struct cp_call_known){ 0 }) ||
+	    !cp_map_put(&r->places, function, r->callees.count))
+		return 0;
+	return (uint32_t)r->callees.count;
 }
 
-static enum cp_call_read get_enter(struct cp_call_block_reader *r, unsigned rank,
-				   struct cp_record_call *call)
+/* What is known at a place, of this block. */
+static inline struct cp_call_known *at_place(struct cp_call_block_reader *r, uint32_t place)
+{
+	struct cp_call_known *known = &r->callees.items[place - 1];
+
+	if (known->callees.block != r->number)
+		*known = (struct cp_call_known){ .callees.block = r->number };
+	return known;
+}
+
+/* The callees of who is about to call, NULL without memory. Most functions are entered as
+ * one of the last callees of another, which knows their place. */
+static inline struct cp_call_known *callees_of(struct cp_call_block_reader *r)
 {
 	struct cp_call_open *by = r->depth ? known(r, r->depth - 1) : NULL;
-	struct cp_call_callees *callees = callees_of(r, by ? by->function : 0);
-	uint64_t function;
+	uint32_t place = by ? by->callees : 0;
 
-	if (!callees)
-		return CP_CALL_READ_NOMEM;
-	function = rank < CP_CALL_RANKS ? callees->last[rank] : cp_cursor_uleb(&r->c) + 1;
-	if (!function || function >= CP_RECORD_NONE || r->depth >= CP_RECORD_NONE - 1)
+	if (!place)
+		place = place_of(r, by ? by->function : 0);
+	if (!place)
+		return NULL;
+	if (by)
+		by->callees = place;
+	return at_place(r, place);
+}
+
+/* Moves the callee to the front, whose own are at `place`. */
+static inline void to_front(struct cp_call_known *k, unsigned rank, uint32_t function,
+			    uint32_t place)
+{
+	unsigned i;
+
+	cp_call_callee(&k->callees, rank, function);
+	for (i = rank < CP_CALL_RANKS ? rank : CP_CALL_RANKS - 1; i; i--)
+		k->places[i] = k->places[i - 1];
+	k->places[0] = place;
+}
+
+static inline enum cp_call_read get_enter(struct cp_call_block_reader *r, unsigned rank,
+					  struct cp_record_call *call)
+{
+	uint64_t function = rank < CP_CALL_RANKS ? 0 : cp_cursor_uleb(&r->c) + 1;
+	struct cp_call_known *callees;
+	uint32_t place = 0;
+
+	if (r->depth >= CP_RECORD_NONE - 1 || function >= CP_RECORD_NONE)
 		return CP_CALL_READ_BROKEN;
-	cp_call_callee(callees, rank, (uint32_t)function);
+	if (function)
+		place = place_of(r, (uint32_t)function);
+	callees = callees_of(r); /* last: it moves */
+	if (!callees || (function && !place))
+		return CP_CALL_READ_NOMEM;
+	if (rank < CP_CALL_RANKS) {
+		function = callees->callees.last[rank];
+		place = callees->places[rank];
+	}
+	if (!function)
+		return CP_CALL_READ_BROKEN;
+	to_front(callees, rank, (uint32_t)function, place);
 	call->kind = CP_RECORD_ENTER;
 	call->depth = r->depth;
 	call->function = (uint32_t)function - 1;
-	return opened(r, call) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
+	return opened(r, call, place) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
 }
 
 /* The call that is expected ends. */
-static enum cp_call_read get_end(struct cp_call_block_reader *r, unsigned kind,
-				 struct cp_record_call *call)
+static inline enum cp_call_read get_end(struct cp_call_block_reader *r, unsigned kind,
+					struct cp_record_call *call)
 {
 	struct cp_call_open *frame = r->depth ? known(r, r->depth - 1) : NULL;
 
@@ -149,11 +197,11 @@ static uint32_t reference(uint64_t number)
 /* The form that values of the event's function have where it is entered, or left. */
 static uint32_t *form_of(struct cp_call_block_reader *r, const struct cp_record_call *call)
 {
-	struct cp_call_callees *own = NULL;
+	uint32_t place = 0;
 
 	if (call->kind <= CP_RECORD_LEAVE)
-		own = callees_of(r, call->function + 1);
-	return own ? &own->forms[call->kind == CP_RECORD_LEAVE] : NULL;
+		place = place_of(r, call->function + 1);
+	return place ? &at_place(r, place)->callees.forms[call->kind == CP_RECORD_LEAVE] : NULL;
 }
 
 static bool get_form(struct cp_call_block_reader *r, const struct cp_record_call *call)
@@ -219,7 +267,7 @@ static enum cp_call_read get_odd(struct cp_call_block_reader *r, struct cp_recor
 	if (what & CP_CALL_ODD_FORM && !get_form(r, call))
 		return r->forms.no_memory ? CP_CALL_READ_NOMEM : CP_CALL_READ_BROKEN;
 	if (enter)
-		return opened(r, call) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
+		return opened(r, call, 0) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
 	closed(r, call, inner);
 	return CP_CALL_READ;
 }

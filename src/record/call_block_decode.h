@@ -22,6 +22,12 @@ struct cp_record_call_block_at {
 	uint32_t kept; /* events that can be told */
 };
 
+/* Who a function called last, and where the callees of these are. */
+struct cp_call_known {
+	struct cp_call_callees callees;
+	uint32_t places[CP_CALL_RANKS]; /* + 1; 0: not looked up */
+};
+
 /* A block being read. Begins as zeros, and can be used again. */
 struct cp_call_block_reader {
 	struct cp_call_block block; /* its header */
@@ -32,7 +38,7 @@ struct cp_call_block_reader {
 	uint64_t number; /* of the block, here */
 	CP_VEC(struct cp_call_open) frames; /* by depth */
 	struct cp_map places; /* function + 1 -> callees */
-	CP_VEC(struct cp_call_callees) callees;
+	CP_VEC(struct cp_call_known) callees;
 	bool has_values; /* so far, in this block */
 	struct cp_call_form_reader forms;
 };

@@ -43,9 +43,17 @@ struct numbers {
 	size_t count, capacity;
 };
 
+/* What becomes of values. */
+enum values {
+	TOLD,
+	COUNTED, /* those that could not be told are, and whether they make sense is seen */
+	PASSED_OVER
+};
+
 /* A walk through a recording's calls. */
 struct walk {
 	const struct cp_record *r;
+	enum values told;
 	struct cp_buf raw; /* a chunk, unpacked */
 	size_t chunk; /* + 1; 0: none yet */
 	/* the section */
@@ -206,6 +214,25 @@ static bool get_layouts(struct walk *w, struct cp_cursor *c)
 	return true;
 }
 
+/* Goes behind columns; false when they make no sense. */
+static bool pass_columns(struct cp_cursor *c, uint64_t count, size_t columns)
+{
+	if (c->bad || (columns && count > cp_cursor_left(c) / columns))
+		return false;
+	while (columns--)
+		cp_record_pass_column(c, (size_t)count);
+	return !c->bad;
+}
+
+static bool get_numbers(struct walk *w, struct layout *layout, struct cp_cursor *c)
+{
+	layout->data = w->data.count;
+	if (layout->missing)
+		return true;
+	return w->told == TOLD ? get_columns(w, c, &w->data, layout->uses, layout->width)
+			       : pass_columns(c, layout->uses, layout->width);
+}
+
 /* How often each layout is used, and the numbers of those uses. */
 static bool get_data(struct walk *w, struct cp_cursor *c)
 {
@@ -227,9 +254,7 @@ static bool get_data(struct walk *w, struct cp_cursor *c)
 		if (c->bad || size > cp_cursor_left(c))
 			return false;
 		body = cp_cursor(cp_cursor_bytes(c, (size_t)size), (size_t)size);
-		layout->data = w->data.count;
-		if (!layout->missing &&
-		    !get_columns(w, &body, &w->data, layout->uses, layout->width))
+		if (!get_numbers(w, layout, &body))
 			return false;
 	}
 	return !c->bad;
@@ -243,8 +268,10 @@ static bool get_section(struct walk *w, const struct cp_record_call_section *sec
 	w->count = section->count;
 	w->budget = (uint64_t)section->size * NODES_PER_BYTE + NODES_FREE;
 	cp_record_call_state_free(&w->state);
-	return get_columns(w, &c, &w->columns, w->count, CP_CALL_COLUMNS) && get_texts(w, &c) &&
-	       get_layouts(w, &c) && get_data(w, &c);
+	if (!get_columns(w, &c, &w->columns, w->count, CP_CALL_COLUMNS))
+		return false;
+	return w->told == PASSED_OVER ||
+	       (get_texts(w, &c) && get_layouts(w, &c) && get_data(w, &c));
 }
 
 /* ---- an event ---- */
@@ -304,6 +331,8 @@ static bool get_values(struct walk *w, struct layout *layout, struct cp_record_c
 		return true;
 	}
 	w->budget -= layout->nodes;
+	if (w->told == COUNTED)
+		return true;
 	if (!keep(w, cp_vec_reserve(&w->values, layout->nodes + 1)))
 		return false;
 	for (i = 0; i < layout->nodes; i++) {
@@ -322,15 +351,6 @@ static bool get_values(struct walk *w, struct layout *layout, struct cp_record_c
 	call->result_count = layout->roles & 1;
 	call->changed_count = layout->roles >> 1;
 	return true;
-}
-
-/* From the file's number to the place; false when it is missing. */
-static bool to_place(const struct cp_record *r, unsigned table, uint32_t *number)
-{
-	uint64_t place = cp_record_place(&r->call_rows[table], *number);
-
-	*number = (uint32_t)place;
-	return place != CP_RECORD_MISSING;
 }
 
 static uint32_t reference(uint64_t column)
@@ -399,28 +419,13 @@ static bool get_event(struct walk *w, size_t i, struct cp_record_call *call)
 	return keep(w, cp_record_call_step(&w->state, call));
 }
 
-bool cp_record_call_resolve(const struct cp_record *r, struct cp_record_call *call)
-{
-	if (call->kind >= CP_RECORD_CALL_KINDS || !to_place(r, CP_RECORD_THREADS, &call->thread) ||
-	    !to_place(r, CP_RECORD_LOCATIONS, &call->function))
-		return false;
-	if (call->target != CP_RECORD_NONE && !to_place(r, CP_RECORD_LOCATIONS, &call->target))
-		call->target = CP_RECORD_NONE;
-	if (call->stack != CP_RECORD_NONE &&
-	    (!to_place(r, CP_RECORD_STACKS, &call->stack) || r->stacks[call->stack].missing))
-		call->stack = CP_RECORD_NONE;
-	if (call->entered_by != CP_RECORD_NONE &&
-	    !to_place(r, CP_RECORD_THREADS, &call->entered_by))
-		call->entered_by = CP_RECORD_NONE;
-	return true;
-}
-
 enum step { NEXT, STOP, BROKEN };
 
 /* Event `i` of the section that was got; NEXT and no kind: it can't be told. */
 static enum step tell(struct walk *w, size_t i, struct cp_record_call *call)
 {
-	uint64_t layout = w->columns.items[CP_CALL_LAYOUT * w->count + i];
+	uint64_t layout =
+		w->told == PASSED_OVER ? 0 : w->columns.items[CP_CALL_LAYOUT * w->count + i];
 
 	if (!get_event(w, i, call) ||
 	    (layout && !get_values(w, &w->layouts.items[layout - 1], call)))
@@ -471,13 +476,15 @@ struct cp_call_sections {
 	struct cp_record_call call;
 };
 
-struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32_t part)
+struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32_t part,
+					       bool values)
 {
 	struct cp_call_sections *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->walk.r = r;
+	s->walk.told = values ? TOLD : PASSED_OVER;
 	s->part = part;
 	return s;
 }
@@ -640,7 +647,7 @@ static bool count_calls(struct cp_record *r)
 {
 	struct tally tally = { .end_ns = r->calls_end_ns,
 			       .disarmed = family_of_disarmed(r->info.holds) };
-	struct walk w = { .r = r };
+	struct walk w = { .r = r, .told = COUNTED };
 	size_t i, kept = 0;
 
 	for (i = 0; i < r->call_sections.count && !w.no_memory; i++) {

@@ -16,12 +16,39 @@ bool cp_record_build_calls(struct cp_record_decoder *d);
  * through. */
 bool cp_record_build_calls_so_far(struct cp_record_decoder *d);
 void cp_record_free_calls(struct cp_record *r);
+/* From the file's number to the place; false when it is missing. */
+static inline bool cp_record_to_place(const struct cp_record *r, unsigned table, uint32_t *number)
+{
+	uint64_t place = cp_record_place(&r->call_rows[table], *number);
+
+	*number = (uint32_t)place;
+	return place != CP_RECORD_MISSING;
+}
+
 /* The file's numbers become places. False when the event can't be told. */
-bool cp_record_call_resolve(const struct cp_record *r, struct cp_record_call *call);
+static inline bool cp_record_call_resolve(const struct cp_record *r, struct cp_record_call *call)
+{
+	if (call->kind >= CP_RECORD_CALL_KINDS ||
+	    !cp_record_to_place(r, CP_RECORD_THREADS, &call->thread) ||
+	    !cp_record_to_place(r, CP_RECORD_LOCATIONS, &call->function))
+		return false;
+	if (call->target != CP_RECORD_NONE &&
+	    !cp_record_to_place(r, CP_RECORD_LOCATIONS, &call->target))
+		call->target = CP_RECORD_NONE;
+	if (call->stack != CP_RECORD_NONE &&
+	    (!cp_record_to_place(r, CP_RECORD_STACKS, &call->stack) ||
+	     r->stacks[call->stack].missing))
+		call->stack = CP_RECORD_NONE;
+	if (call->entered_by != CP_RECORD_NONE &&
+	    !cp_record_to_place(r, CP_RECORD_THREADS, &call->entered_by))
+		call->entered_by = CP_RECORD_NONE;
+	return true;
+}
 
 /* The events of sections, in the order of the file, of one part (CP_RECORD_NONE: all); not
- * those of blocks. NULL without memory. */
-struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32_t part);
+ * those of blocks; with their values, or without. NULL without memory. */
+struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32_t part,
+					       bool values);
 /* The next, good until the one after that; false: there is none, or no memory. */
 bool cp_call_sections_next(struct cp_call_sections *s, const struct cp_record_call **ret,
 			   bool *no_memory_ret);

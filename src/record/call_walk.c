@@ -31,6 +31,7 @@ struct stream {
 struct merging {
 	const struct cp_record *r;
 	uint32_t part;
+	bool values; /* are told */
 	size_t from, to; /* its blocks */
 	CP_VEC(struct stream) streams;
 	CP_VEC(size_t) heap; /* of streams, the earliest event first */
@@ -140,7 +141,7 @@ static bool add_stream(struct merging *m, struct stream s)
 
 static bool add_streams(struct merging *m)
 {
-	struct stream plain = { .sections = cp_call_sections_open(m->r, m->part) };
+	struct stream plain = { .sections = cp_call_sections_open(m->r, m->part, m->values) };
 	size_t i;
 
 	if (!plain.sections || !add_stream(m, plain))
@@ -197,7 +198,8 @@ static bool merge(struct merging *m, cp_record_call_fn each, void *ctx)
 		next_event(m, s);
 		if (!s->head)
 			m->heap.items[0] = m->heap.items[--m->heap.count];
-		sift(m, 0);
+		if (m->heap.count > 1)
+			sift(m, 0);
 	}
 	return more;
 }
@@ -210,10 +212,10 @@ void cp_record_blocks_of(const struct cp_record *r, uint32_t part, size_t *from_
 	*to_ret = cp_vec_partition(&r->call_blocks, it, it->part <= part);
 }
 
-CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
-				      cp_record_call_fn each, void *ctx)
+static struct cp_error *each_plain(const struct cp_record *r, uint32_t part, bool values,
+				   cp_record_call_fn each, void *ctx)
 {
-	struct cp_call_sections *s = cp_call_sections_open(r, part);
+	struct cp_call_sections *s = cp_call_sections_open(r, part, values);
 	const struct cp_record_call *call;
 	bool no_memory = !s;
 
@@ -223,17 +225,23 @@ CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
 	return no_memory ? cp_error_nomem() : cp_record_kept_check(r);
 }
 
-CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
-				void *ctx)
+CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
+				      cp_record_call_fn each, void *ctx)
+{
+	return each_plain(r, part, true, each, ctx);
+}
+
+static struct cp_error *each_of(const struct cp_record *r, uint32_t part, bool values,
+				cp_record_call_fn each, void *ctx)
 {
 	uint32_t first = part == CP_RECORD_NONE ? 0 : part, i;
 	size_t last = part == CP_RECORD_NONE ? cp_record_part_count(r) : (size_t)part + 1;
 	bool no_memory = false, more = true;
 
 	if (!r->call_blocks.count)
-		return cp_record_each_plain_call_of(r, part, each, ctx);
+		return each_plain(r, part, values, each, ctx);
 	for (i = first; more && i < last; i++) {
-		struct merging m = { .r = r, .part = i };
+		struct merging m = { .r = r, .part = i, .values = values };
 
 		cp_record_blocks_of(r, i, &m.from, &m.to);
 		more = merge(&m, each, ctx);
@@ -243,9 +251,25 @@ CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_rec
 	return no_memory ? cp_error_nomem() : cp_record_kept_check(r);
 }
 
+CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
+				void *ctx)
+{
+	return each_of(r, part, true, each, ctx);
+}
+
 CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
 {
-	return cp_record_each_call_of(r, CP_RECORD_NONE, each, ctx);
+	return each_of(r, CP_RECORD_NONE, true, each, ctx);
+}
+
+CP_ERROR cp_record_each_single_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
+{
+	return each_plain(r, CP_RECORD_NONE, true, each, ctx);
+}
+
+CP_ERROR cp_record_each_bare_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
+{
+	return each_of(r, CP_RECORD_NONE, false, each, ctx);
 }
 
 bool cp_record_block_bytes(const struct cp_record *r, const struct cp_record_call_block_at *at,

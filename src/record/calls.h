@@ -126,5 +126,9 @@ bool cp_record_kind_has_stack(unsigned kind);
  * walk. Numbers refer to the tables of `r`. */
 typedef bool (*cp_record_call_fn)(void *ctx, const struct cp_record_call *call);
 CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx);
+/* The same without those in blocks (call_block.h), which are enter, leave and the like. */
+CP_ERROR cp_record_each_single_call(const struct cp_record *r, cp_record_call_fn each, void *ctx);
+/* All of them; values may be missing, which takes less time. */
+CP_ERROR cp_record_each_bare_call(const struct cp_record *r, cp_record_call_fn each, void *ctx);
 
 #endif

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/decoder.h"
 
-uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number)
+uint64_t cp_record_place_by_map(const struct cp_record_rows *rows, uint64_t number)
 {
-	const uint64_t *place;
+	const uint64_t *place = cp_map_get(&rows->places, number);
 
-	if (number < rows->direct)
-		return number;
-	place = cp_map_get(&rows->places, number);
 	return place ? *place : CP_RECORD_MISSING;
 }
 

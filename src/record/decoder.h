@@ -29,7 +29,11 @@ struct cp_record_decoder {
 };
 
 /* The place of a row, or CP_RECORD_MISSING. */
-uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number);
+uint64_t cp_record_place_by_map(const struct cp_record_rows *rows, uint64_t number);
+static inline uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number)
+{
+	return number < rows->direct ? number : cp_record_place_by_map(rows, number);
+}
 /* The place for a new row; false: there is none, or no memory. */
 bool cp_record_new_place(struct cp_record_decoder *d, struct cp_record_rows *rows, uint64_t number);
 /* Was there memory? Else it is remembered. */

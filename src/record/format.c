@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/format.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -370,6 +371,54 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 		get_numbers(c, values, count, COLUMN_SIGNED, scale);
 	else
 		get_numbers(c, values, count, 0, scale);
+}
+
+#define LAST_BYTES UINT64_C(0x8080808080808080) /* those of eight that end a number have none */
+#define LEB_MOST 10 /* bytes */
+
+/* Goes behind numbers: eight bytes at a time while all of them are needed, then byte by
+ * byte. */
+static void pass_numbers(struct cp_cursor *c, size_t count)
+{
+	unsigned begun = 0; /* bytes of the number under way */
+	uint64_t ends;
+
+	while (count && cp_cursor_left(c) >= sizeof(ends)) {
+		memcpy(&ends, c->at, sizeof(ends));
+		ends = ~le64toh(ends) & LAST_BYTES;
+		if ((size_t)__builtin_popcountll(ends) > count)
+			break;
+		begun += ends ? (unsigned)__builtin_ctzll(ends) / 8 : sizeof(ends);
+		c->bad |= begun >= LEB_MOST;
+		if (c->bad)
+			return;
+		if (ends)
+			begun = (unsigned)__builtin_clzll(ends) / 8;
+		count -= (size_t)__builtin_popcountll(ends);
+		if (!count)
+			c->at -= begun; /* that number comes after them */
+		c->at += sizeof(ends);
+	}
+	while (count && !c->bad) {
+		if (cp_cursor_u8(c) & 0x80) {
+			c->bad |= ++begun >= LEB_MOST;
+		} else {
+			begun = 0;
+			count--;
+		}
+	}
+}
+
+void cp_record_pass_column(struct cp_cursor *c, size_t count)
+{
+	uint8_t how = cp_cursor_u8(c);
+
+	if (how & COLUMN_SCALED)
+		cp_cursor_uleb(c);
+	if (how & ~COLUMN_KNOWN)
+		c->bad = true;
+	if (!c->bad)
+		pass_numbers(c, count);
 }
 
 /* Totals and damage are numbers in a fixed order; more may come at the end. */

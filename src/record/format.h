@@ -184,6 +184,8 @@ bool cp_record_get_field(struct cp_cursor *c, uint64_t *tag_ret, struct cp_curso
 void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count);
 /* Sets c->bad when they are not all there. */
 void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count);
+/* The same without the numbers. */
+void cp_record_pass_column(struct cp_cursor *c, size_t count);
 
 static inline uint64_t cp_record_zigzag(uint64_t v)
 {

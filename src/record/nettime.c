@@ -3,23 +3,18 @@
 
 #include <math.h>
 
-/* Recordings may lie: a sum that is too large wraps. */
-static int64_t plus(int64_t a, int64_t b)
+void cp_net_add_doubt(struct cp_net_sum *to, double doubt)
 {
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
+	double root = sqrt(doubt);
 
-void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
-{
-	to->likely_ns = plus(to->likely_ns, likely_ns);
 	to->doubt += doubt;
-	to->slant += sqrt(doubt) / 8;
-	to->room += 2 * sqrt(doubt);
+	to->slant += root / 8;
+	to->room += 2 * root;
 }
 
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more)
 {
-	to->likely_ns = plus(to->likely_ns, more->likely_ns);
+	to->likely_ns = (int64_t)((uint64_t)to->likely_ns + (uint64_t)more->likely_ns);
 	to->doubt += more->doubt;
 	to->slant += more->slant;
 	to->room += more->room;

@@ -23,8 +23,15 @@ struct cp_net_sum {
 	double room; /* what each may have by itself; the sum of bounds is one */
 };
 
-/* Adds a time by the most likely one; `doubt` is a variance. */
-void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt);
+void cp_net_add_doubt(struct cp_net_sum *to, double doubt);
+/* Adds a time by the most likely one; `doubt` is a variance. Recordings may lie: a sum that
+ * is too large wraps. */
+static inline void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
+{
+	to->likely_ns = (int64_t)((uint64_t)to->likely_ns + (uint64_t)likely_ns);
+	if (doubt != 0)
+		cp_net_add_doubt(to, doubt);
+}
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more);
 
 struct cp_net_time cp_net_settle(const struct cp_net_sum *sum);

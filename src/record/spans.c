@@ -8,8 +8,11 @@
 
 struct cp_spans_thread {
 	CP_VEC(struct cp_span *) open; /* in the order of their enters */
-	struct cp_map again; /* function: how many are open */
+	CP_VEC(uint32_t *)
+	again; /* by function, in pieces: how many are open; NULL: none ever was */
 };
+
+#define PIECE 64u /* functions */
 
 const char *cp_span_end_name(enum cp_span_end end)
 {
@@ -53,13 +56,19 @@ static struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
 }
 
 /* How many calls of a function are open; NULL without memory. */
-static uint64_t *again(struct cp_spans_thread *t, uint32_t function)
+static uint32_t *again(struct cp_spans_thread *t, uint32_t function)
 {
-	uint64_t *count = cp_map_get(&t->again, function);
+	size_t piece = function / PIECE;
 
-	if (!count && cp_map_put(&t->again, function, 0))
-		count = cp_map_get(&t->again, function);
-	return count;
+	if (piece >= t->again.count) {
+		if (!cp_vec_reserve(&t->again, piece + 1))
+			return NULL;
+		while (t->again.count <= piece)
+			t->again.items[t->again.count++] = NULL;
+	}
+	if (!t->again.items[piece])
+		t->again.items[piece] = calloc(PIECE, sizeof(**t->again.items));
+	return t->again.items[piece] ? &t->again.items[piece][function % PIECE] : NULL;
 }
 
 static uint64_t offset(const struct cp_spans *s, uint64_t ts_ns)
@@ -91,7 +100,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 			      const struct cp_record_call *call, uint64_t start_ns)
 {
 	struct cp_span *span = take_span(s);
-	uint64_t *count;
+	uint32_t *count;
 
 	if (!span || !cp_vec_reserve(&t->open, t->open.count + 1))
 		return cp_error_nomem();
@@ -112,7 +121,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 	count = again(t, span->function);
 	if (!count)
 		return cp_error_nomem();
-	span->again = (uint32_t)*count;
+	span->again = *count;
 	*count += !span->hidden;
 	t->open.items[t->open.count++] = span;
 	return s->to->begin ? s->to->begin(s->ctx, span, call) : NULL;
@@ -139,7 +148,7 @@ static struct cp_error *finish(struct cp_spans *s, struct cp_spans_thread *t, si
 {
 	struct cp_span *span = t->open.items[place];
 	struct cp_error *err;
-	uint64_t *count = again(t, span->function);
+	uint32_t *count = again(t, span->function);
 	size_t i;
 
 	for (i = place; i + 1 < t->open.count; i++) {
@@ -252,21 +261,23 @@ static struct cp_error *disarmed(struct cp_spans *s, uint32_t location, uint64_t
 /* Nothing takes longer than since the clock began, and of its time no more than all is
  * uncertain: what a file says otherwise, a little less than nothing as a rule, it does
  * not know. */
-struct cp_record_call cp_span_put_right(const struct cp_record_call *from)
+const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said,
+					       struct cp_record_call *right)
 {
-	struct cp_record_call call = *from;
-
-	if (call.duration_ns > call.ts_ns)
-		call.duration_ns = 0;
-	if (call.uncertain_ns > call.duration_ns)
-		call.uncertain_ns = call.duration_ns;
-	return call;
+	if (said->duration_ns <= said->ts_ns && said->uncertain_ns <= said->duration_ns)
+		return said;
+	*right = *said;
+	if (right->duration_ns > right->ts_ns)
+		right->duration_ns = 0;
+	if (right->uncertain_ns > right->duration_ns)
+		right->uncertain_ns = right->duration_ns;
+	return right;
 }
 
 CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
 {
 	struct cp_spans_thread *t;
-	struct cp_record_call call;
+	struct cp_record_call right;
 
 	if (said->kind == CP_RECORD_DISARMED)
 		return disarmed(s, said->function, said->ts_ns);
@@ -275,10 +286,7 @@ CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
 		return cp_error_nomem();
 	if (said->kind == CP_RECORD_ENTER || said->kind == CP_RECORD_INHERITED)
 		return begin(s, t, said, offset(s, said->ts_ns));
-	if (said->duration_ns <= said->ts_ns && said->uncertain_ns <= said->duration_ns)
-		return leave(s, t, said);
-	call = cp_span_put_right(said);
-	return leave(s, t, &call);
+	return leave(s, t, cp_span_put_right(said, &right));
 }
 
 CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns)
@@ -350,7 +358,9 @@ void cp_spans_forget(struct cp_spans *s, uint32_t thread)
 	for (i = 0; i < t->open.count; i++)
 		s->spare.items[s->spare.count++] = t->open.items[i];
 	cp_vec_free(&t->open);
-	cp_map_free(&t->again);
+	while (t->again.count)
+		free(t->again.items[--t->again.count]);
+	cp_vec_free(&t->again);
 	free(t);
 	s->threads.items[thread] = NULL;
 }

@@ -120,8 +120,9 @@ struct cp_spans {
 	CP_VEC(struct cp_span *) spare;
 };
 
-/* What a file, which anybody may have written, can mean. */
-struct cp_record_call cp_span_put_right(const struct cp_record_call *call);
+/* What a file, which anybody may have written, can mean: `said`, or `right`, which is set. */
+const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said,
+					       struct cp_record_call *right);
 /* The next event of the family of calls, in the order in which they were served. */
 CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *call);
 /* Nothing more comes: what is open is over as OPEN. */

@@ -39,10 +39,10 @@ FUNCTION = """static long f%(n)d(long a, long b)
 """
 
 
-def source():
+def source(functions):
     text = "#include <stdio.h>\n#include <stdlib.h>\n__attribute__((noinline)) static long f(long a) { return a + 1; }\n"
-    text += "".join(FUNCTION % {"n": n} for n in range(FUNCTIONS))
-    text += "static long (*const all[])(long, long) = {" + ", ".join(f"f{n}" for n in range(FUNCTIONS)) + "};\n"
+    text += "".join(FUNCTION % {"n": n} for n in range(functions))
+    text += "static long (*const all[])(long, long) = {" + ", ".join(f"f{n}" for n in range(functions)) + "};\n"
     text += """int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : 0, used = argc > 2 ? atol(argv[2]) : 4000, sum = 0;
@@ -57,12 +57,13 @@ def source():
 
 
 @functools.lru_cache(maxsize=None)
-def build(directory, *options):
-    path = os.path.join(directory, "many" + "".join(options).replace("-", "_"))
-    if not os.path.exists(directory + "/many.c"):
-        with open(directory + "/many.c", "w", encoding="utf-8") as out:
-            out.write(source())
-    done = subprocess.run([need("gcc"), "-O0", "-g", *options, "-o", path, "many.c"], cwd=directory, check=False)
+def build(directory, *options, functions=FUNCTIONS):
+    name = f"many{functions}" if functions != FUNCTIONS else "many"
+    path = os.path.join(directory, name + "".join(options).replace("-", "_"))
+    if not os.path.exists(f"{directory}/{name}.c"):
+        with open(f"{directory}/{name}.c", "w", encoding="utf-8") as out:
+            out.write(source(functions))
+    done = subprocess.run([need("gcc"), "-O0", "-g", *options, "-o", path, f"{name}.c"], cwd=directory, check=False)
     must(done.returncode, "gcc")
     return path
 
@@ -106,6 +107,31 @@ def coverage(table, quick):
         covered_work(table, rounds, plain, gcov, "it works for milliseconds in a quarter of its functions", "20")
         if not quick:
             covered_work(table, rounds, plain, gcov, "it works for seconds there", "4000")
+    test_program(table, rounds)
+
+
+def test_program(table, rounds):
+    """As unit tests are: tens of milliseconds, in half of a program of 600 functions."""
+    table.section("coverage: a test program, from its start to the end of cprof cover")
+    with tempfile.TemporaryDirectory() as directory, recording() as data:
+        work = ["1800", "300"]
+        plain, gcov = build(directory, functions=600), None
+        try:
+            gcov = build(directory, "--coverage", functions=600)
+        except LeftOut as why:
+            table.left_out("gcov's build", str(why))
+        ways = {"native": lambda: seconds([plain, *work])}
+        for branches in ("budget", "none"):
+            ways[f"cover --branches={branches}"] = functools.partial(
+                seconds, [CPROF, "cover", "-q", f"--branches={branches}", "-o", data, "--", plain, *work], stderr=NULL)
+        if gcov:
+            ways["gcov's build"] = lambda: seconds([gcov, *work], cwd=directory)
+        figures, out = measured(rounds, ways)
+        for name, values in figures.items():
+            if name in out:
+                table.left_out(name, out[name])
+            else:
+                table.row(name, f"{statistics.median(values) * 1e3:.0f} ms", "", spread(values, lambda v: f"{v * 1e3:.0f} ms"))
 
 
 def covered_work(table, rounds, plain, gcov, what, times):

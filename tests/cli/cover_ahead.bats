@@ -79,3 +79,46 @@ apart() {
 	apart "${HOWS[@]}"
 	diff <(facts x) <(facts y)
 }
+
+# runs N BRANCHES: stops of a script that runs ./p so often.
+runs() {
+	for _ in $(seq "$1"); do echo ./p; done >script
+	"$CPROF" cover -q --branches="$2" -o "$2.data" -- sh script
+	"$CPROF" report --json "$2.data" | jq .overhead.stops
+}
+
+@test "cover: what always goes one way is soon given up where processes follow each other" {
+	needs jq
+	printf '%s\n' 'int main(int argc, char **argv) {' '(void)argv; int n = 0;' \
+		'for (int i = 0; i < 4; i++)' 'if (argc)' 'n++;' 'return n != 4; }' >p.c
+	gcc -O0 -g -o p p.c
+	# Four times in each of twelve; or until it was eight times, and once in two more.
+	local exact budget
+	exact=$(runs 12 exact)
+	budget=$(runs 12 budget)
+	assert [ "$((exact - budget))" -ge 32 ]
+	[ "$("$CPROF" report --json exact.data | jq .coverage.branches.unknown)" = 0 ]
+	[ "$("$CPROF" report --json budget.data | jq .coverage.branches.unknown)" = 1 ]
+	# All hits of one process are well below what is given to one.
+	assert_equal "$(runs 1 budget)" "$(runs 1 exact)"
+}
+
+# Each is stops of the program's, and a way to cprof and back.
+@test "cover: what the last process needed is mapped at once, and only news of the linker are told" {
+	printf '%s\n' 'int main(int argc, char **argv) {' 'if (argc > 2) return argv[1][0];' \
+		'return 0; }' >p.c
+	gcc -O0 -g -o p p.c
+	printf '%s\n' ./p ./p ./p ./p ./p >script
+	"$CPROF" cover -vv -q -- sh script 2>err
+	local pids pid n=0
+	pids=$(sed -n 's/.*\/p: [0-9]* breakpoints of coverage in \([0-9]*\)$/\1/p' err)
+	assert_equal "$(wc -w <<<"$pids")" 5
+	for pid in $pids; do
+		assert_equal "$(grep -c "the dynamic linker of $pid calls" err)" 1
+		n=$((n + 1))
+		[ $n -gt 1 ] || grep -q "an area in $pid for .*/p$" err
+		[ $n -gt 3 ] || continue # those after the second need more, where all is new
+		grep -q "[0-9] areas at once in $pid$" err
+		! grep "an area in $pid for" err || return 1
+	done
+}

@@ -146,6 +146,35 @@ says() {
 	END
 }
 
+@test "what holds a value of any type reads as the type and the value" {
+	needs g++ jq
+	local name
+	for compiler in "g++ -g -O0 -std=c++2b" "g++ -gdwarf-4 -O2 -std=c++2b" "clang++ -g -O0 -std=c++17" \
+		"g++ -g -O1 -std=c++17 -fdebug-types-section"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -o holders "$SOURCES/tests/cli/inspect_holders.cpp"
+		begin holders
+		grep ' = ' said >expected
+		[ "$(wc -l <expected)" -ge 17 ]
+		: >shown
+		while read -r name _; do
+			"$CPROF" inspect "$pid" "$name" >>shown
+		done <expected
+		# gcc and clang call lambdas differently, and what they hold; pointers have addresses.
+		sed -E 's/\{main::(\{lambda\([^)]*\)#[0-9]+\}|\$_[0-9]+)=/{LAMBDA=/; s/__([a-z]+)=/\1=/g; s/0x[0-9a-f]+ -> //g' shown |
+			diff expected - || { echo "$compiler"; return 1; } >&2
+		"$CPROF" inspect "$pid" 'number + 1' 'point.y' 'functor.base' >shown
+		diff shown - <<-'END'
+			number + 1 = 43
+			point.y = 4
+			functor.base = 5
+		END
+		"$CPROF" inspect --json "$pid" number | jq -e '.[0].value == {"int": 42}'
+		finish
+	done
+}
+
 # The packages of libc++ for developers and of libunwind exclude each other in Debian 12:
 # $LIBCXX is where the former was unpacked (dpkg -x libc++-14-dev_*.deb DIR).
 libcxx() {

@@ -386,3 +386,31 @@ next_of() { sed -n '/^Next$/,$ { /^  cprof /s/^  cprof //p }' "$1"; }
 	"$CPROF" run -q -o one.cprof -t step@tool-real -- ./script </dev/null >/dev/null
 	assert_equal "$("$CPROF" report --json one.cprof | jq -r '.processes[0].started_as')" null
 }
+
+@test "a function has the name that its users know, also where a part of it is inlined into it" {
+	cat >both.c <<-'END'
+		#include <fcntl.h>
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		/* With a second thread, calls that can be cancelled go another way. */
+		static void *waits(void *unused) { pause(); return unused; }
+		int main(void)
+		{
+			char byte;
+			double sum = 0;
+			pthread_t t;
+			int zero = open("/dev/zero", O_RDONLY), null = open("/dev/null", O_WRONLY);
+			pthread_create(&t, NULL, waits, NULL);
+			for (int i = 0; i < 400000; i++)
+				sum += read(zero, &byte, 1) + write(null, &byte, 1) + strtod("1.25", NULL);
+			return sum != 400000 * 3.25;
+		}
+	END
+	gcc -O1 -g -pthread -o both both.c
+	"$CPROF" run -q -s 997 -o x.data -- ./both
+	"$CPROF" report --json --functions x.data | jq -r '.samples.functions[].function' >names
+	grep -qx read names
+	grep -qx write names
+	refute grep -E '^(__GI_|__libc_(read|write))' names
+}

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/types.h"
 #include "record/format.h"
 #include "record/kept.h"
@@ -235,6 +236,38 @@ static void test_resolver(void)
 	model_free(&m);
 }
 
+/* Who wants no numbers comes to where those do who read them, or to nothing, as they do:
+ * whatever the bytes are. */
+static void test_passed_columns(void)
+{
+	uint64_t seed = 1, values[64];
+	uint8_t bytes[80];
+	int round;
+
+	for (round = 0; round < 200000; round++) {
+		size_t size, count, i;
+		struct cp_cursor read, passed;
+		unsigned long_ones;
+
+		seed = cp_hash_u64(seed + 1);
+		size = seed % (sizeof(bytes) + 1);
+		count = (seed >> 8) % 64;
+		long_ones = (unsigned)(seed >> 16) % 16;
+		for (i = 0; i < size; i++) {
+			seed = cp_hash_u64(seed + 1);
+			bytes[i] = (uint8_t)(seed % 15 < long_ones ? seed >> 8 | 0x80
+								   : (seed >> 8) & 0x7f);
+		}
+		if (size)
+			bytes[0] &= 7; /* how they are written */
+		read = passed = cp_cursor(bytes, size);
+		cp_record_get_column(&read, values, count);
+		cp_record_pass_column(&passed, count);
+		CHECK(read.bad == passed.bad);
+		CHECK(read.bad || read.at == passed.at);
+	}
+}
+
 int main(void)
 {
 	test_crc();
@@ -244,5 +277,6 @@ int main(void)
 	test_large();
 	test_resolution();
 	test_resolver();
+	test_passed_columns();
 	TEST_MAIN_END;
 }

@@ -81,7 +81,7 @@ static uint64_t fill(struct filling *f)
 {
 	const struct cp_site_group group = {
 		.id = ENGINE_GROUP_COUNTING,
-		.max_rate = engine_cover_budget(f->s),
+		.max_rate = engine_cover_budget(f->s, f->cover),
 	};
 	struct cp_batch *head;
 	uint8_t *code;
@@ -174,6 +174,7 @@ static int send_all(struct filling *f)
 static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
 {
 	cprof_session *s = image->process->session;
+	uint32_t budget = engine_cover_budget(s, image->assembly->cover);
 	size_t count = sites->items.count, i;
 	struct engine_counting *list = calloc(count + 1, sizeof(*list));
 	uint32_t armed = 0;
@@ -192,8 +193,7 @@ static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
 			.code = from->code,
 		};
 	}
-	errnum =
-		count ? engine_arm_counting(image, list, count, engine_cover_budget(s), &armed) : 0;
+	errnum = count ? engine_arm_counting(image, list, count, budget, &armed) : 0;
 	for (i = 0; !errnum && i < count; i++)
 		if (list[i].refused)
 			engine_cover_refuse(s, &sites->items.items[i]);

@@ -28,6 +28,9 @@
 /* Hits of a branch that always goes the same way, before it is given up. Each costs a
  * stop, and a direction not seen in so many is rarely seen in ten times as many. */
 #define BUDGET 32
+/* The same, in all, where there were processes before: they have shown most of what there
+ * is, and a suite of many short ones takes longer for these stops than for all else. */
+#define BUDGET_LATER 8
 /* One process in so many looks again at branches that were given up. */
 #define RETRIES 16
 #define MARKS_MAX (UINT64_C(1) << 30)
@@ -323,9 +326,11 @@ bool engine_cover_seen(const cprof_session *s, uint32_t counter)
 	return n && n != CPROF_COVERAGE_UNKNOWN;
 }
 
-uint32_t engine_cover_budget(const cprof_session *s)
+uint32_t engine_cover_budget(const cprof_session *s, const struct engine_cover *cover)
 {
-	return s->coverage->branches == CPROF_COVERAGE_BRANCHES_BUDGET ? BUDGET : 0;
+	if (s->coverage->branches != CPROF_COVERAGE_BRANCHES_BUDGET)
+		return 0;
+	return cover->processes > 1 ? BUDGET_LATER : BUDGET;
 }
 
 /* In the first processes, and in fewer and fewer of those that follow: what always goes

@@ -131,8 +131,9 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site);
 /* No site of the object could be placed. */
 void engine_cover_refuse_all(cprof_session *s, const struct engine_cover *cover);
-/* Hits of a branch, in all processes, before its directions are given up; 0: any. */
-uint32_t engine_cover_budget(const cprof_session *s);
+/* Hits of a branch, in all processes, before the one that is placed now gives its
+ * directions up; 0: any. */
+uint32_t engine_cover_budget(const cprof_session *s, const struct engine_cover *cover);
 /* Is there a site at that link-time address, or was there one? */
 bool engine_cover_has(struct engine_cover *cover, uint64_t address);
 /* How often a counter was counted; CPROF_COVERAGE_UNKNOWN. */

@@ -245,7 +245,8 @@ static void arm(cprof_image *image, const struct engine_cut *cut)
 		.code = cut->code,
 	};
 	uint32_t armed;
-	int errnum = engine_arm_counting(image, &site, 1, engine_cover_budget(s), &armed);
+	int errnum = engine_arm_counting(image, &site, 1,
+					 engine_cover_budget(s, image->assembly->cover), &armed);
 
 	if (!errnum && site.refused)
 		errnum = EINVAL;

@@ -87,7 +87,7 @@ static void set(const cprof_session *s, uint32_t counter, uint64_t count)
 static void know_branch(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
 			const cprof_coverage_known *k)
 {
-	uint32_t own = engine_cover_own(cover, number), budget = engine_cover_budget(s);
+	uint32_t own = engine_cover_own(cover, number), budget = engine_cover_budget(s, cover);
 	bool gave_up = k->flags & CPROF_COVERAGE_KNOWN_GAVE_UP && budget;
 	uint64_t count = gave_up ? budget - budget / 4 : 1;
 

@@ -10,6 +10,8 @@
  */
 #include "engine/families/loaded.h"
 
+#include <link.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +32,7 @@
 #include "engine/target/lives.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
+#include "image/jit.h"
 
 /* ---- events ---- */
 
@@ -273,13 +276,27 @@ static void plan_munmap(struct engine_calls *c, cprof_assembly *a, struct engine
 	}
 }
 
+/* Before glibc's linker maps something, there is nothing to see yet. Other namespaces
+ * than the first have states of their own, which are told whatever this one says. */
+static void be_quiet(cprof_assembly *a, struct engine_own_group *hook)
+{
+	struct cp_vaddr debug;
+
+	if (!cp_image_variable(a->image, "_r_debug", &debug))
+		return;
+	hook->quiet_at = debug.v + offsetof(struct r_debug, r_state);
+	hook->quiet = RT_ADD;
+}
+
 static void plan(cprof_image *image, struct engine_own *own)
 {
 	cprof_session *s = image->process->session;
 	cprof_assembly *a = image->assembly;
 
-	if (own->sites.count)
+	if (own->sites.count) {
 		a->plans->hook_address = s->calls->sites.items[own->sites.items[0]].address;
+		be_quiet(a, &own->groups.items[0]);
+	}
 	if ((engine_has(s, image_unloading) || engine_has(s, assembly_unloading)) &&
 	    engine_is_linker(cp_basename(a->path)) && engine_plans_read(a, a->plans))
 		plan_munmap(s->calls, a, own);
@@ -315,6 +332,7 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 		on_unmap(p, hit);
 		return;
 	}
+	cp_debug("the dynamic linker of %d calls", p->pid);
 	engine_each_family(s, f, ends)
 		f->ends(p, ENGINE_END_UNLOAD, false);
 	p->life.beginning = true;

@@ -268,13 +268,13 @@ static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame
 	if (unwinder == CP_UNWINDER_LIBUNWIND_PTRACE && goes_on(s, c))
 		return false;
 	engine_refresh_maps(p, c->ts_ns, !engine_find_text(p, c->pc));
-	if (!p->space)
+	if (!engine_unwind_space(p))
 		return false;
 	cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret, end_ret);
 	if ((*end_ret == CP_UNWIND_END_UNMAPPED || *end_ret == CP_UNWIND_END_NO_INFO) &&
 	    engine_refresh_maps(p, c->ts_ns, true))
-		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
-			       end_ret);
+		cp_unwind_walk(engine_unwind_space(p), unwinder, &capture, s->frames, CP_MAX_FRAMES,
+			       count_ret, end_ret);
 	if (!seed && s->current.sample) {
 		s->current.cut_below =
 			hint_stack_link(s, s->current.sample, &capture, *count_ret, *end_ret);

@@ -16,9 +16,13 @@
 
 #include "arch/insn.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/probes/roles.h"
 #include "engine/target/images.h"
 #include "engine/target/memory.h"
 #include "engine/target/state.h"
+#include "link/map.h"
 
 #define PAGE UINT64_C(4096)
 #define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
@@ -253,12 +257,142 @@ static int map_new(cprof_image *image, uint64_t size)
 	if (!answer.errnum) {
 		image->area = answer.address;
 		image->area_size = size;
+		cp_debug("an area in %d for %s", p->pid, image->assembly->path);
 	}
 	return answer.errnum;
 }
 
+/* ---- ahead ---- */
+
+/* More than the last process needed: another one is placed a little further. */
+static uint64_t with_spare(uint64_t size)
+{
+	return (size + size / 4 + PAGE - 1) & ~(PAGE - 1);
+}
+
+static cprof_assembly *program_of(const cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && engine_is_program(p->images.items[i]))
+			return p->images.items[i]->assembly;
+	return NULL;
+}
+
+/* An area of that size was needed. `late`: behind the exec, by an image that had none. */
+static void learn(const cprof_image *image, uint64_t size, bool late)
+{
+	cprof_process *p = image->process;
+	cprof_assembly *program = late ? program_of(p) : NULL;
+
+	image->assembly->areas.own = with_spare(size);
+	if (program && p->areas.late_count < ENGINE_LATE_AREAS)
+		program->areas.late[p->areas.late_count++] = with_spare(size);
+}
+
+static bool take(cprof_image *image, struct engine_ready_area *ready, uint64_t size)
+{
+	if (ready->size < size || !is_near(ready->address, ready->size, image))
+		return false;
+	image->area = ready->address;
+	image->area_size = ready->size;
+	*ready = (struct engine_ready_area){ 0 };
+	return true;
+}
+
+static bool take_ready(cprof_image *image, uint64_t size)
+{
+	size_t i;
+
+	if (take(image, &image->ready, size))
+		return true;
+	for (i = 0; i < ENGINE_LATE_AREAS; i++)
+		if (take(image, &image->process->areas.spare[i], size))
+			return true;
+	return false;
+}
+
+struct expected {
+	struct cp_map_piece pieces[CP_MAP_PIECES];
+	struct engine_ready_area *to[CP_MAP_PIECES];
+	size_t count;
+};
+
+static void add_piece(struct expected *e, uint64_t address, uint64_t size, bool joined,
+		      struct engine_ready_area *to)
+{
+	e->to[e->count] = to;
+	e->pieces[e->count++] =
+		(struct cp_map_piece){ .address = address, .size = size, .joined = joined };
+}
+
+static bool is_taken(const struct expected *e, uint64_t at, uint64_t size)
+{
+	size_t i;
+
+	for (i = 0; i < e->count; i++)
+		if (at < e->pieces[i].address + e->pieces[i].size &&
+		    e->pieces[i].address < at + size)
+			return true;
+	return false;
+}
+
+/* What the program loads lies where the dynamic linker does. What is not taken this time
+ * is not expected the next. */
+static void expect(struct expected *e, cprof_image *image)
+{
+	cprof_process *p = image->process;
+	cprof_assembly *a = image->assembly,
+		       *program = engine_is_linker(cp_basename(a->path)) ? program_of(p) : NULL;
+	uint64_t size = a->areas.own, at;
+	int errnum;
+	size_t i;
+
+	for (i = 0; program && i < ENGINE_LATE_AREAS; i++)
+		size += program->areas.late[i];
+	at = find_place(p, size, image->start, image->end, 0, &errnum);
+	if (!at || is_taken(e, at, size))
+		return;
+	add_piece(e, at, a->areas.own, false, &image->ready);
+	for (i = 0, at += a->areas.own; program && i < ENGINE_LATE_AREAS; i++) {
+		if (!program->areas.late[i])
+			continue;
+		add_piece(e, at, program->areas.late[i], true, &p->areas.spare[i]);
+		at += program->areas.late[i];
+		program->areas.late[i] = 0;
+	}
+	a->areas.own = 0;
+}
+
+void engine_areas_expect(cprof_process *p)
+{
+	struct cp_request rq = { .type = CP_REQUEST_MAP, .flags = CP_MAP_MANY, .pid = p->pid };
+	struct cp_answer answer = { 0 };
+	struct expected e = { .count = 0 };
+	size_t i;
+
+	if (p->areas.asked || p->areas.late || !p->exec_ns || !p->life.beginning)
+		return;
+	p->areas.asked = true;
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && p->images.items[i]->assembly->areas.own &&
+		    e.count + 1 + ENGINE_LATE_AREAS <= CP_MAP_PIECES)
+			expect(&e, p->images.items[i]);
+	rq.size = e.count * sizeof(*e.pieces);
+	memcpy(p->session->link.plan, e.pieces, rq.size);
+	if (e.count < 2 || !ask(p, &rq, &answer))
+		return;
+	cp_debug("%zu areas at once in %d", e.count, p->pid);
+	for (i = 0; i < e.count; i++)
+		if (answer.threads >> i & 1)
+			*e.to[i] =
+				(struct engine_ready_area){ e.pieces[i].address, e.pieces[i].size };
+}
+
 int engine_area_map(cprof_image *image, uint64_t slots)
 {
+	bool late = image->process->areas.late && !image->area;
 	uint64_t size;
 	int errnum = 0;
 
@@ -266,9 +400,11 @@ int engine_area_map(cprof_image *image, uint64_t slots)
 	size = cp_area_size(slots);
 	if (image->area && cp_area_slot_count(image->area_size) >= slots)
 		return 0;
-	if (!take_left(image, size))
+	if (!take_ready(image, size) && !take_left(image, size))
 		errnum = map_new(image, size);
-	if (!errnum)
-		cp_map_clear(&image->slots);
-	return errnum;
+	if (errnum)
+		return errnum;
+	cp_map_clear(&image->slots);
+	learn(image, size, late);
+	return 0;
 }

@@ -12,6 +12,11 @@
  * An errno, or 0. */
 int engine_area_map(cprof_image *image, uint64_t slots);
 
+/* Has areas mapped, all at once, that what is mapped now in a process that has not run
+ * since its exec will want, and what its program will load: as many bytes as in the last
+ * process that ran these files. Each mapping is stops of the program's. */
+void engine_areas_expect(cprof_process *p);
+
 /* What the process's mappings leave free, where nothing will grow into, in ascending
  * order, until `each` answers false. False: so it did, or the process is gone. */
 bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, uint64_t start, uint64_t end),

@@ -91,8 +91,12 @@ static void fill_own(struct engine_batch *b, enum engine_family_id id, const str
 	uint32_t i;
 
 	cp_vec_for_each(&own->groups, g) {
-		const struct cp_site_group group = { .id = ENGINE_GROUP_OWN(id, g->number),
-						     .max_rate = rate_of(b->calls, g->often) };
+		const struct cp_site_group group = {
+			.id = ENGINE_GROUP_OWN(id, g->number),
+			.max_rate = rate_of(b->calls, g->often),
+			.quiet = g->quiet,
+			.quiet_at = g->quiet_at ? g->quiet_at + b->image->bias : 0,
+		};
 
 		b->failed |= !cp_vec_push(&b->groups, group);
 		if (b->calls->own_groups[id] <= g->number)
@@ -479,6 +483,7 @@ void engine_arm_process(cprof_process *p)
 	}
 	engine_each_family(s, f, mapped)
 		f->mapped(p);
+	engine_areas_expect(p);
 	/* The C library first: there it is watched what the program does with SIGTRAP. */
 	look_for_base(p);
 	arm_images(p, is_c_library);
@@ -489,6 +494,7 @@ void engine_arm_process(cprof_process *p)
 	engine_each_family(s, f, armed)
 		f->armed(p);
 	arm_waiting(p);
+	p->areas.late = p->exec_ns != 0;
 }
 
 void engine_arm_all(cprof_session *s)

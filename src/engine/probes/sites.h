@@ -58,6 +58,8 @@ struct engine_own_group {
 	uint32_t number; /* of the family's groups, in the session */
 	uint8_t often; /* as in struct engine_watch */
 	uint32_t first, count; /* in `sites` */
+	uint64_t quiet_at; /* link-time; as in struct cp_site_group */
+	uint32_t quiet;
 };
 
 /* Sites of a family's own in an ELF object. */

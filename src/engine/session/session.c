@@ -32,6 +32,7 @@
 #include "engine/calls/disarmed.h"
 #include "engine/calls/reading.h"
 #include "engine/calls/records.h"
+#include "engine/families/coverage.h"
 #include "engine/families/loaded.h"
 #include "engine/frames/frame_values.h"
 #include "engine/frames/places.h"
@@ -50,6 +51,7 @@
 #include "engine/session/linger.h"
 #include "engine/session/watched.h"
 #include "engine/probes/rings.h"
+#include "engine/target/above.h"
 #include "engine/target/family.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
@@ -542,6 +544,8 @@ static void start(cprof_session *s)
 	for (i = 0; i < s->processes.count; i++)
 		s->processes.items[i]->start_ns = s->begin_ns;
 	offer_to_oom_killer();
+	s->memory_late = engine_coverage_wanted(s) && !s->sampling && !engine_calls_wanted(s) &&
+			 !(s->asked & ~(1u << ENGINE_FAMILY_LOADER));
 	if (s->sampling || engine_calls_wanted(s))
 		cp_link_populate(&s->link);
 	if (!s->child) { /* a launched program raises runtime_initialized at its exec */

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/startedas.h"
 #include "base/text.h"
+#include "engine/target/above.h"
 #include "engine/target/family.h"
 #include "engine/target/memory.h"
 #include "engine/target/process.h"
@@ -219,6 +220,48 @@ static void open_perf_map(cprof_process *p)
 	pthread_mutex_unlock(&p->jit->lock);
 }
 
+static uint64_t area_end(const cprof_process *p, uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->area == address)
+			return address + image->area_size;
+		if (image->ready.address == address)
+			return address + image->ready.size;
+	}
+	for (i = 0; i < ENGINE_LATE_AREAS; i++)
+		if (p->areas.spare[i].address == address)
+			return address + p->areas.spare[i].size;
+	return address;
+}
+
+/* Is the piece slots of ours, and no code of the program's? Areas may lie side by side. */
+static bool is_ours(const cprof_process *p, const struct engine_text *text)
+{
+	uint64_t at = text->start, end;
+
+	while (at < text->end && (end = area_end(p, at)) > at)
+		at = end;
+	return at == text->end;
+}
+
+/* Looks for names of code that was made at run time, where there is some. */
+static void look_for_perf_map(cprof_process *p)
+{
+	const struct engine_text *text;
+
+	if (!p->jit || p->jit->jit)
+		return;
+	cp_vec_for_each(&p->texts, text)
+		if (text->image->assembly == p->jit && !is_ours(p, text)) {
+			open_perf_map(p);
+			return;
+		}
+}
+
 /* Anonymous executable memory: code made at run time. */
 static cprof_image *jit_image(cprof_process *p, const struct cp_mapping *m)
 {
@@ -376,6 +419,25 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 	cp_vec_free(&list);
 }
 
+/* Of what was read last. Many a process comes and goes without a walk. */
+struct cp_unwind_space *engine_unwind_space(cprof_process *p)
+{
+	struct cp_mapping *maps;
+	struct cp_error *err = NULL;
+	size_t count;
+
+	if (p->space_old) {
+		err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
+		if (!err) {
+			set_unwind_mappings(p, maps, count);
+			cp_mappings_free(maps, count);
+		}
+	}
+	p->space_old = false;
+	cp_error_free(err);
+	return p->space;
+}
+
 /* ---- reading the maps ---- */
 
 static bool read_maps_of(int32_t tid, struct cp_buf *out)
@@ -410,11 +472,11 @@ static bool use_maps(cprof_process *p)
 		cp_error_free(err);
 		return false;
 	}
-	engine_open_memory(p);
+	if (!p->session->memory_late)
+		engine_open_memory(p);
 	build_texts(p, maps, count);
-	if (p->jit && !p->jit->jit)
-		open_perf_map(p);
-	set_unwind_mappings(p, maps, count);
+	look_for_perf_map(p);
+	p->space_old = true;
 	cp_mappings_free(maps, count);
 	p->session->above->mapped(p);
 	engine_each_family(p->session, f, told)
@@ -451,8 +513,7 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	     !maps_of_parent(p, &fresh)) ||
 	    (fresh.size == p->maps.size && !memcmp(fresh.bytes, p->maps.bytes, fresh.size))) {
 		cp_buf_free(&fresh);
-		if (p->jit && !p->jit->jit)
-			open_perf_map(p);
+		look_for_perf_map(p);
 		return false;
 	}
 	p->maps_read = true;
@@ -472,6 +533,7 @@ void engine_forget_maps(cprof_process *p)
 {
 	cp_unwind_space_destroy(p->space);
 	p->space = NULL;
+	p->space_old = false;
 	cp_buf_free(&p->maps);
 	cp_vec_free(&p->texts);
 	p->texts_made++;

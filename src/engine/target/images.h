@@ -8,6 +8,7 @@
 #include <cprof/cprof.h>
 
 struct cp_buf;
+struct cp_unwind_space;
 struct engine_text;
 
 /* Is the image the program itself, and not a library? */
@@ -32,6 +33,8 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force);
 const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc);
 /* A frame is at `pc`, or returns there: code made at run time is looked for. */
 void engine_code_met(cprof_process *p, uint64_t pc);
+/* For walks over the mappings that were read last; NULL: there are none. */
+struct cp_unwind_space *engine_unwind_space(cprof_process *p);
 /* Forgets what is known of the process's memory: it runs another program, or is gone. */
 void engine_forget_maps(cprof_process *p);
 /* An ELF object by its path, not opened yet; NULL without memory. */

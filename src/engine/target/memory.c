@@ -7,15 +7,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "engine/target/above.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 #include "engine/target/tasks.h"
 
 static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 {
-	const cprof_process *p = ctx;
-	ssize_t n = pread64(p->memory_fd, buffer, size, (off64_t)addr);
+	cprof_process *p = ctx;
+	ssize_t n;
 
+	if (p->memory_fd < 0 && p->session->memory_late)
+		engine_open_memory(p);
+	n = pread64(p->memory_fd, buffer, size, (off64_t)addr);
 	if (n > 0)
 		p->session->above->read(p, addr, buffer, (size_t)n);
 	return n > 0 ? (size_t)n : 0;

@@ -174,7 +174,9 @@ void engine_process_exec(cprof_process *p)
 
 		image->armed = image->mapped = image->noted = false;
 		image->area = image->area_size = 0;
+		image->ready = (struct engine_ready_area){ 0 };
 	}
+	p->areas = (struct engine_areas){ 0 };
 	p->live_tid = p->pid;
 	p->memory_failed = p->forked = false;
 	read_identity(p);

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "engine/target/areas.h"
 #include "engine/target/family.h"
 #include "engine/target/live.h"
 #include "engine/target/lives.h"
@@ -41,6 +42,7 @@ struct cp_signature;
 struct cp_unwind_cache;
 struct cp_unwind_space;
 struct cp_value_arena;
+struct engine_above;
 struct engine_cover;
 struct engine_coverage;
 struct engine_detours;
@@ -69,6 +71,7 @@ struct cprof_assembly {
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
 	uint32_t shown; /* number of its images of which image_loaded was raised */
+	struct engine_area_sizes areas; /* in the last process */
 };
 
 /* One mapping of an object in a process: all of its segments. */
@@ -87,6 +90,7 @@ struct cprof_image {
 	struct cp_map detoured;
 	CP_VEC(struct engine_jump) jumps; /* where theirs are, sorted: no breakpoint may be there */
 	uint64_t area, area_size; /* of its slots; 0: none yet */
+	struct engine_ready_area ready; /* for its slots, once they are wanted */
 	struct engine_image_cover cover;
 	struct engine_image_life life;
 };
@@ -125,7 +129,8 @@ struct cprof_process {
 	bool memory_failed, started_known;
 	struct cp_reader memory;
 	struct cp_reader code; /* what does not change, from the file where memory is gone */
-	struct cp_unwind_space *space;
+	struct cp_unwind_space *space; /* engine_unwind_space() */
+	bool space_old; /* the mappings were read since */
 	struct cp_buf maps; /* the text of the maps file when last read */
 	uint64_t maps_ns;
 	bool forked; /* and no exec since: its memory began as its parent's */
@@ -141,6 +146,7 @@ struct cprof_process {
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
 	bool arm_again; /* the tracer could not place all breakpoints at the time */
 	struct engine_detours *detours; /* owned; NULL: it has none */
+	struct engine_areas areas;
 	struct engine_process_life life;
 };
 
@@ -184,14 +190,6 @@ struct engine_current {
 	bool walkable; /* there is a capture to walk */
 };
 
-/* What this floor has to tell those above. */
-struct engine_above {
-	void (*mapped)(cprof_process *p); /* the process's mappings were read */
-	/* `bytes` were read of the process's memory at `address`: puts back what
-	 * breakpoints replaced. */
-	void (*read)(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size);
-};
-
 struct cprof_session {
 	cprof_session *outer; /* created before this one, on this thread; NULL: none is left */
 	struct cp_link link;
@@ -220,6 +218,7 @@ struct cprof_session {
 	cprof_profiler_handle sampling_owner;
 	bool nameless_failed; /* cprof_profiler_fail() of no handle */
 	bool sampling, vector_state;
+	bool memory_late; /* of processes: opened when somebody reads it; few sessions do */
 	bool ask_again; /* of a snapshot: a thread's stack was not whole */
 	uint64_t settled_until_ns; /* of a snapshot: threads that ran stay held; 0: none */
 	_Atomic cprof_sample_mode mode;

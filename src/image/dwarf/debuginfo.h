@@ -14,7 +14,7 @@
  *     walk.c      DIEs one after another
  *     scope.c     what a DIE lies in; name.c: what a function is called;
  *     context.c   what a type lies in that is declared elsewhere
- *     frames.c    functions of a unit, inlined calls, cp_image_frames()
+ *     frames.c    functions of a unit, inlined calls, cp_debug_frames()
  *     attrs.c     attributes of functions, variables, types, by name
  *     define.c    definitions of what is only declared
  *     type.c      types; members.c: what they consist of

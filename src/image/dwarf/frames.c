@@ -308,7 +308,7 @@ static size_t lookup(struct cp_debuginfo *all, uint64_t at, struct cp_inline_fra
 	return chain.count;
 }
 
-size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
+size_t cp_debug_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
 		       size_t max)
 {
 	struct cp_debuginfo *all;

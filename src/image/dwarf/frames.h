@@ -7,6 +7,9 @@
 
 #include "image/dwarf/debuginfo.h"
 
+/* cp_image_frames(), with the names that the compiler knew. */
+size_t cp_debug_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
+		       size_t max);
 /* The unit that has the DIEs of `unit`: itself, or its other half. */
 struct cp_unit *cp_unit_with_dies(struct cp_unit *unit);
 /* The innermost function of the unit that covers `at`, or NULL. */

@@ -19,6 +19,7 @@ struct builder {
 	struct cp_calls *c;
 	uint32_t *places; /* by function of the profile: place + 1 */
 	uint32_t *threads; /* by thread: likewise */
+	uint32_t *near; /* by callee: the edge that was asked for last, + 1 */
 	struct cp_map edges;
 	struct cp_tailed tailed;
 };
@@ -72,12 +73,17 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 static struct cp_call_edge *edge_of(struct builder *b, uint32_t caller, uint32_t callee)
 {
 	struct cp_call_edge edge = { .caller = caller, .callee = callee };
-	uint64_t key = (uint64_t)caller << 32 | callee, *found = cp_map_get(&b->edges, key);
+	uint64_t key = (uint64_t)caller << 32 | callee, *found;
+	uint32_t *near = &b->near[callee];
 
+	if (*near && b->c->edges.items[*near - 1].caller == caller)
+		return &b->c->edges.items[*near - 1];
+	found = cp_map_get(&b->edges, key);
 	if (!found && (!cp_vec_push(&b->c->edges, edge) ||
 		       !cp_map_put(&b->edges, key, b->c->edges.count - 1)))
 		return NULL;
-	return &b->c->edges.items[found ? *found : b->c->edges.count - 1];
+	*near = (uint32_t)(found ? *found + 1 : b->c->edges.count);
+	return &b->c->edges.items[*near - 1];
 }
 
 /* Welford's way: nothing is lost between a large sum and a small distance. */
@@ -390,17 +396,19 @@ static void settle_all(struct cp_calls *c)
 
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.disarmed = disarmed };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .disarmed = disarmed, .bare = true
+	};
 	struct cp_calls c = { .profile = p };
 	struct builder b = { .c = &c };
 	struct cp_error *err = NULL;
 
 	b.places = calloc(p->functions.count + 1, sizeof(*b.places));
 	b.threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*b.threads));
-	err = b.places && b.threads ? cp_tailed_init(&b.tailed, cp_record_thread_count(p->record))
-				    : cp_error_nomem();
+	b.near = calloc(p->functions.count + 1, sizeof(*b.near));
+	err = b.places && b.threads && b.near
+		      ? cp_tailed_init(&b.tailed, cp_record_thread_count(p->record))
+		      : cp_error_nomem();
 	if (!err)
 		err = cp_spans_walk(p, &visitor, &b);
 	if (!err)
@@ -413,6 +421,7 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 	}
 	free(b.places);
 	free(b.threads);
+	free(b.near);
 	cp_map_free(&b.edges);
 	cp_tailed_deinit(&b.tailed);
 	if (err)

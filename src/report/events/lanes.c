@@ -119,7 +119,9 @@ static bool collect_edges(struct crossing *c)
 
 static CP_ERROR find_crossing(const struct cp_annotations *a, bool *crosses)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.bare = true };
 	size_t threads = cp_record_thread_count(a->profile->record), i;
 	struct crossing c = { .a = a, .crosses = crosses };
 	struct cp_error *err = NULL;

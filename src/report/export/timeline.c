@@ -19,6 +19,7 @@
 #define CELLS_MOST 500000u /* of all series: 10 MB of text */
 #define NODES_MOST 120000u
 #define PENDING (1u << 20) /* cells that wait for being added up */
+#define NEAR (1u << 14) /* of them that more is added to at once */
 
 /* ---- labels and nodes ---- */
 
@@ -49,7 +50,7 @@ void cp_label_text(const struct cp_timeline *t, const struct cp_label *label, st
 	}
 }
 
-CP_ERROR cp_timeline_label(struct cp_timeline *t, const struct cp_label *like, uint32_t *ret)
+static CP_ERROR find_label(struct cp_timeline *t, const struct cp_label *like, uint32_t *ret)
 {
 	struct cp_buf key CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_label label = *like;
@@ -66,6 +67,31 @@ CP_ERROR cp_timeline_label(struct cp_timeline *t, const struct cp_label *like, u
 	return cp_vec_push(&t->labels, label) ? NULL : cp_error_nomem();
 }
 
+CP_ERROR cp_timeline_label(struct cp_timeline *t, const struct cp_label *like, uint32_t *ret)
+{
+	uint32_t *known;
+
+	if (like->kind != CP_LABEL_FUNCTION)
+		return find_label(t, like, ret);
+	known = &t->function_labels[like->ref];
+	if (!*known) {
+		CP_TRY(find_label(t, like, known));
+		++*known;
+	}
+	*ret = *known - 1;
+	return NULL;
+}
+
+/* The child that was asked for last, if it is that one. */
+static uint32_t near_child(const struct cp_timeline *t, uint32_t parent, uint32_t label,
+			   uint32_t inlined)
+{
+	uint32_t near = t->nodes.items[parent].near;
+	const struct cp_timeline_node *n = &t->nodes.items[near];
+
+	return near && n->label == label && (n->flags & CP_TIMELINE_INLINED) == inlined ? near : 0;
+}
+
 CP_ERROR cp_timeline_child(struct cp_timeline *t, uint32_t parent, const struct cp_label *label,
 			   uint32_t flags, uint32_t *ret)
 {
@@ -74,6 +100,10 @@ CP_ERROR cp_timeline_child(struct cp_timeline *t, uint32_t parent, const struct 
 	bool fresh;
 
 	CP_TRY(cp_timeline_label(t, label, &node.label));
+	*ret = near_child(t, parent, node.label, flags & CP_TIMELINE_INLINED);
+	t->nodes.items[*ret].flags |= *ret ? flags : 0;
+	if (*ret)
+		return NULL;
 	key[0] = parent;
 	key[1] = node.label;
 	key[2] = flags & CP_TIMELINE_INLINED;
@@ -82,6 +112,7 @@ CP_ERROR cp_timeline_child(struct cp_timeline *t, uint32_t parent, const struct 
 		return cp_error_nomem();
 	*ret = n + 1; /* the root has no key */
 	t->nodes.items[*ret].flags |= flags;
+	t->nodes.items[parent].near = *ret;
 	return NULL;
 }
 
@@ -166,6 +197,8 @@ static void add_up(struct cp_timeline_series *s)
 	}
 	n -= n && !cells[n - 1].weight && !cells[n - 1].ticks;
 	s->cells.count = s->summed = n;
+	if (s->near)
+		memset(s->near, 0, NEAR * sizeof(*s->near));
 }
 
 uint32_t cp_timeline_bucket(const struct cp_timeline *t, uint64_t ns)
@@ -179,10 +212,28 @@ CP_ERROR cp_timeline_add(struct cp_timeline *t, enum cp_series series,
 			 const struct cp_timeline_cell *cell)
 {
 	struct cp_timeline_series *s = &t->series[series];
+	uint64_t hash = cell->node * UINT64_C(0x9e3779b97f4a7c15) +
+			cell->bucket * UINT64_C(0xff51afd7ed558ccd) + cell->thread;
+	struct cp_timeline_cell *to;
+	uint32_t *near;
 
+	if (!s->near)
+		s->near = calloc(NEAR, sizeof(*s->near));
+	if (!s->near)
+		return cp_error_nomem();
+	near = &s->near[hash >> 40 & (NEAR - 1)];
+	to = *near ? &s->cells.items[*near - 1] : NULL;
+	if (to && !by_place(to, cell)) {
+		to->weight += cell->weight;
+		to->ticks += cell->ticks;
+		return NULL;
+	}
 	if (s->cells.count >= s->summed * 2 + PENDING)
 		add_up(s);
-	return cp_vec_push(&s->cells, *cell) ? NULL : cp_error_nomem();
+	if (!cp_vec_push(&s->cells, *cell))
+		return cp_error_nomem();
+	*near = (uint32_t)s->cells.count;
+	return NULL;
 }
 
 CP_ERROR cp_timeline_spread(struct cp_timeline *t, enum cp_series series,
@@ -379,6 +430,9 @@ static CP_ERROR build(struct cp_timeline *t)
 	t->from_ns = t->p->filter.from_ns;
 	t->buckets = BUCKETS;
 	t->bucket_ns = end > t->from_ns ? (end - t->from_ns + BUCKETS - 1) / BUCKETS : 1;
+	t->function_labels = calloc(t->p->functions.count + 1, sizeof(*t->function_labels));
+	if (!t->function_labels)
+		return cp_error_nomem();
 	CP_TRY(cp_timeline_label(t, &all, &root.label));
 	if (!cp_vec_push(&t->nodes, root))
 		return cp_error_nomem();
@@ -411,10 +465,12 @@ void cp_timeline_deinit(struct cp_timeline *t)
 	for (i = 0; i < CP_SERIES_ALL; i++) {
 		cp_vec_free(&t->series[i].cells);
 		cp_map_free(&t->series[i].own);
+		free(t->series[i].near);
 	}
 	cp_vec_free(&t->labels);
 	cp_vec_free(&t->nodes);
 	cp_interner_free(&t->label_keys);
 	cp_interner_free(&t->node_keys);
 	cp_map_free(&t->stacks);
+	free(t->function_labels);
 }

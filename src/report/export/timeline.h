@@ -67,6 +67,8 @@ struct cp_timeline_node {
 	uint32_t parent; /* before it; of the root itself */
 	uint32_t label;
 	uint32_t flags; /* CP_TIMELINE_* */
+	/* The child that was asked for last, by its label and whether it is inlined; 0: none */
+	uint32_t near;
 };
 
 struct cp_timeline_cell {
@@ -76,7 +78,10 @@ struct cp_timeline_cell {
 
 struct cp_timeline_series {
 	CP_VEC(struct cp_timeline_cell) cells; /* by thread, bucket, node */
-	size_t summed; /* private: of these, the first that are added up */
+	/* private */
+	size_t summed; /* of these, the first that are added up */
+	uint32_t *near; /* by a hash of the place, one of it, + 1, behind those; owned */
+	/* then: */
 	struct cp_map own; /* node -> label + 1 that its cells are put down to, if not its own */
 };
 
@@ -93,6 +98,7 @@ struct cp_timeline {
 	struct cp_timeline_series series[CP_SERIES_ALL];
 	/* private */
 	struct cp_interner label_keys, node_keys;
+	uint32_t *function_labels; /* + 1; 0: not made so far */
 	struct cp_map stacks; /* thread's root, stack -> node */
 };
 

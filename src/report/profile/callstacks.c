@@ -10,10 +10,18 @@
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
 
+/* What was last asked for at a node, which is mostly asked for next. */
+struct near {
+	uint32_t frame; /* of the child */
+	uint32_t child; /* its node, + 1; 0: there was none */
+	uint32_t hit; /* + 1, likewise */
+};
+
 struct adder {
 	struct cp_profile *p;
 	struct cp_map nodes; /* parent, frame: node */
 	struct cp_map hits; /* thread, node: hit */
+	CP_VEC(struct near) near; /* by node + 1; the first is of none */
 };
 
 static uint32_t node_of(const struct cp_span *span)
@@ -21,43 +29,69 @@ static uint32_t node_of(const struct cp_span *span)
 	return (uint32_t)(uintptr_t)span->data; /* + 1 */
 }
 
+/* The node of a frame that `parent` (+ 1) calls, + 1; 0 without memory. */
+static uint32_t child_of(struct adder *a, uint32_t parent, uint32_t frame)
+{
+	uint64_t key = (uint64_t)parent << 32 | frame, *found;
+	struct cp_profile *p = a->p;
+	struct near *near = &a->near.items[parent];
+	struct cp_call_node node = { .frame = frame, .parent = parent, .depth = 1 };
+
+	if (near->child && near->frame == frame)
+		return near->child;
+	found = cp_map_get(&a->nodes, key);
+	near->frame = frame;
+	near->child = found ? (uint32_t)*found : (uint32_t)p->call_nodes.count + 1;
+	if (found)
+		return near->child;
+	if (parent)
+		node.depth = p->call_nodes.items[parent - 1].depth + 1;
+	if (!cp_vec_push(&a->near, (struct near){ 0 }) || !cp_vec_push(&p->call_nodes, node) ||
+	    !cp_map_put(&a->nodes, key, p->call_nodes.count))
+		return 0;
+	return (uint32_t)p->call_nodes.count;
+}
+
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct adder *a = ctx;
-	struct cp_profile *p = a->p;
 	const struct cp_span *outer = cp_span_shown_outer(span);
-	struct cp_call_node node = { .frame = p->location_frames[span->location + 1] - 1 };
-	uint64_t key, *found;
+	/* A call that the filter leaves out has no node. */
+	uint32_t node = child_of(a, outer ? node_of(outer) : 0,
+				 a->p->location_frames[span->location + 1] - 1);
 
 	(void)call;
-	/* A call that the filter leaves out has no node. */
-	node.parent = outer ? node_of(outer) : 0;
-	node.depth = node.parent ? p->call_nodes.items[node.parent - 1].depth + 1 : 1;
-	key = (uint64_t)node.parent << 32 | node.frame;
-	found = cp_map_get(&a->nodes, key);
-	if (!found && (!cp_vec_push(&p->call_nodes, node) ||
-		       !cp_map_put(&a->nodes, key, p->call_nodes.count)))
-		return cp_error_nomem();
-	span->data = (void *)(uintptr_t)(found ? *found : p->call_nodes.count);
-	return NULL;
+	span->data = (void *)(uintptr_t)node;
+	return node ? NULL : cp_error_nomem();
+}
+
+/* NULL without memory. */
+static struct cp_hit *hit_of(struct adder *a, uint32_t thread, uint32_t node)
+{
+	struct cp_profile *p = a->p;
+	struct cp_hit hit = {
+		.thread = thread,
+		.stack = (uint32_t)cp_record_stack_count(p->record) + node - 1,
+	};
+	uint64_t key = (uint64_t)thread << 32 | hit.stack, *found;
+	uint32_t *near = &a->near.items[node].hit;
+
+	if (*near && p->hits.items[*near - 1].thread == thread)
+		return &p->hits.items[*near - 1];
+	found = cp_map_get(&a->hits, key);
+	if (!found && (!cp_map_put(&a->hits, key, p->hits.count) || !cp_vec_push(&p->hits, hit)))
+		return NULL;
+	*near = (uint32_t)(found ? *found + 1 : p->hits.count);
+	return &p->hits.items[*near - 1];
 }
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct adder *a = ctx;
-	struct cp_profile *p = a->p;
-	struct cp_hit hit = {
-		.thread = span->thread,
-		.stack = (uint32_t)cp_record_stack_count(p->record) + node_of(span) - 1,
-	};
-	uint64_t key = (uint64_t)hit.thread << 32 | hit.stack;
-	uint64_t *found = cp_map_get(&a->hits, key);
-	struct cp_hit *to;
+	struct cp_hit *to = hit_of(ctx, span->thread, node_of(span));
 
 	(void)call;
-	if (!found && (!cp_map_put(&a->hits, key, p->hits.count) || !cp_vec_push(&p->hits, hit)))
+	if (!to)
 		return cp_error_nomem();
-	to = &p->hits.items[found ? *found : p->hits.count - 1];
 	to->cost.ticks += !span->inherited;
 	cp_span_add_self(&to->cost.sum, span);
 	cp_span_add_whole(&to->whole, span);
@@ -80,13 +114,18 @@ static void settle(struct cp_profile *p)
 
 CP_ERROR cp_profile_add_calls(struct cp_profile *p)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.bare = true };
 	struct adder a = { .p = p };
-	struct cp_error *err = cp_spans_walk(p, &visitor, &a);
+	struct cp_error *err = cp_vec_push(&a.near, (struct near){ 0 })
+				       ? cp_spans_walk(p, &visitor, &a)
+				       : cp_error_nomem();
 
 	p->by_calls = true;
 	settle(p);
 	cp_map_free(&a.nodes);
 	cp_map_free(&a.hits);
+	cp_vec_free(&a.near);
 	return err;
 }

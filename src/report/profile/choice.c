@@ -132,9 +132,9 @@ static struct cp_error *decide(struct chooser *c)
 
 static struct cp_error *choose(struct chooser *c)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.every = true };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .every = true, .bare = true
+	};
 
 	c->tails = calloc(cp_record_thread_count(c->p->record) + 1, sizeof(*c->tails));
 	c->functions = calloc(c->p->functions.count + 1, 1);

@@ -12,6 +12,7 @@ struct cp_spans_walk {
 	const struct cp_span_visitor *visitor;
 	void *ctx;
 	struct cp_spans spans;
+	bool calls; /* somebody asks for them, or for which of them an event is in */
 	struct cp_error *error;
 };
 
@@ -105,13 +106,16 @@ static struct cp_error *moment(struct cp_spans_walk *w, visit_fn visit,
 
 bool cp_spans_walk_event(void *walk, const struct cp_record_call *said)
 {
-	const struct cp_record_call right = cp_span_put_right(said), *call = &right;
+	struct cp_record_call right;
+	const struct cp_record_call *call = cp_span_put_right(said, &right);
 	struct cp_spans_walk *w = walk;
 
 	/* The walk ends with the time that is asked for: a call that is open by then stays open. */
 	if (w->p->filter.to_ns && offset(w, call->ts_ns) > w->p->filter.to_ns)
 		return true;
-	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
+	if (call->kind < CP_RECORD_DISARMED)
+		w->error = w->calls ? cp_spans_event(&w->spans, call) : NULL;
+	else if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
 		w->error = moment(w, w->visitor->exception, call);
 	else if (call->kind == CP_RECORD_WAIT)
 		w->error = moment(w, w->visitor->wait, call);
@@ -144,6 +148,7 @@ CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_vi
 		return cp_error_nomem();
 	*w = (struct cp_spans_walk){ .p = p,
 				     .visitor = visitor,
+				     .calls = visitor->enter || visitor->leave || p->choice,
 				     .ctx = ctx,
 				     .spans = { .to = &to,
 						.ctx = w,
@@ -186,7 +191,9 @@ CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor 
 	struct cp_error *err, *first;
 
 	CP_TRY(cp_spans_walk_begin(p, visitor, ctx, &w));
-	err = cp_record_each_call(p->record, cp_spans_walk_event, w);
+	err = !w->calls	      ? cp_record_each_single_call(p->record, cp_spans_walk_event, w)
+	      : visitor->bare ? cp_record_each_bare_call(p->record, cp_spans_walk_event, w)
+			      : cp_record_each_call(p->record, cp_spans_walk_event, w);
 	first = cp_spans_walk_end(w, !err);
 	if (first) {
 		cp_error_free(err);

@@ -38,6 +38,7 @@ struct cp_span_visitor {
 				const struct cp_record_call *call);
 	const bool *stop;
 	bool every; /* calls, also those that the filter leaves out */
+	bool bare; /* it asks for no values */
 };
 
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor,

@@ -151,6 +151,9 @@ static bool parse(const char *line, uint64_t *start, uint64_t *end, struct guard
 	return true;
 }
 
+/* In the place of the number of a file: one kernel has few of them. */
+#define VDSO UINT64_MAX
+
 static void find_in_mapping(struct tracer *tr, struct space *space, const char *line)
 {
 	uint64_t start, end, found[GUARD_KINDS];
@@ -158,6 +161,8 @@ static void find_in_mapping(struct tracer *tr, struct space *space, const char *
 
 	if (!parse(line, &start, &end, &file))
 		return;
+	if (strstr(line, "[vdso]"))
+		file.key[0] = VDSO;
 	if (!file.key[0] || !recall(tr, space, &file, start, found)) {
 		look(space, start, end, found);
 		if (file.key[0])

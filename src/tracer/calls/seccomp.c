@@ -7,36 +7,15 @@
 
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "tracer/known/interrupt.h"
+#include "tracer/known/proc.h"
 #include "tracer/known/state.h"
 #include "tracer/memory/space.h"
-
-struct filters {
-	int mode; /* SECCOMP_MODE_*, 0: none */
-	int count; /* 0: not told, as before Linux 5.9 */
-};
-
-static struct filters filters_of(pid_t tid)
-{
-	struct filters f = { 0 };
-	char path[64], line[128];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	CP_FCLOSE FILE *status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status)) {
-		if (sscanf(line, "Seccomp: %d", &f.mode) != 1 &&
-		    sscanf(line, "Seccomp_filters: %d", &f.count) == 1)
-			break;
-	}
-	return f;
-}
 
 /* Does to ourselves what is done to the program. If a filter kills for it, let
  * it be us. */
@@ -53,13 +32,13 @@ static bool try_calls(void)
 /* Filters are inherited, can be added and never taken away: a descendant of the
  * process that we are from too, with as many as we have, has ours and no other.
  * So it is in containers, whose runtime filters all that runs there. */
-static bool has_ours(struct tracer *tr, const struct filters *f)
+static bool has_ours(struct tracer *tr, const struct proc_filters *f)
 {
-	struct filters own;
+	struct proc_filters own;
 
 	if (!tr->descendants || f->mode != SECCOMP_MODE_FILTER || !f->count)
 		return false;
-	own = filters_of(getpid());
+	own = proc_filters_of(getpid());
 	if (own.mode != f->mode || own.count != f->count)
 		return false;
 	if (!tr->tried_calls)
@@ -69,7 +48,7 @@ static bool has_ours(struct tracer *tr, const struct filters *f)
 
 bool seccomp_lets(struct tracer *tr, const struct thread *t)
 {
-	struct filters f = filters_of(t->tid);
+	struct proc_filters f = proc_filters_of(t->tid);
 
 	return !f.mode || has_ours(tr, &f);
 }
@@ -80,11 +59,11 @@ bool seccomp_lets(struct tracer *tr, const struct thread *t)
 bool seccomp_pass(struct tracer *tr, const struct thread *t)
 {
 	struct space *space = t->process->space;
-	struct filters f;
+	struct proc_filters f;
 
 	if (space->fresh && space->unfiltered)
 		return true;
-	f = filters_of(t->tid);
+	f = proc_filters_of(t->tid);
 	space->unfiltered = !f.mode || has_ours(tr, &f);
 	if (space->unfiltered)
 		return true;

@@ -15,6 +15,7 @@ struct at {
 	struct cp_regs regs;
 	uint64_t seen_ns, pc, sp;
 	bool changed; /* prstatus */
+	bool quiet, told; /* some site is quiet just now; some other is not */
 	unsigned chosen; /* CP_HIT_CHOSEN, CP_HIT_PASSED */
 	unsigned detour; /* offset in the slot at which to go on */
 };

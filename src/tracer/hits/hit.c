@@ -300,6 +300,18 @@ static bool is_chosen(struct tracer *tr, struct at *at, const struct site *site)
 	return false;
 }
 
+static bool is_quiet(struct at *at, const struct site *site)
+{
+	const struct cp_site_group *g = &at->space->groups.items[site->group].g;
+	uint32_t now;
+	bool quiet = g->quiet_at && space_read(at->space, g->quiet_at, &now, sizeof(now)) &&
+		     now == g->quiet;
+
+	at->quiet |= quiet;
+	at->told |= !quiet;
+	return quiet;
+}
+
 /* Is there room for everything that this address reports? Asked first, so that
  * a hit is reported whole or left for later whole. */
 static bool room_for_all(struct tracer *tr, const struct at *at)
@@ -335,7 +347,7 @@ static bool report_some(struct tracer *tr, struct at *at, enum turn turn, uint16
 		uint64_t target = 0;
 
 		if (!site_armed(at->space, site) || site->flags & SITE_SILENT ||
-		    turn != turn_of(at, site))
+		    turn != turn_of(at, site) || is_quiet(at, site))
 			continue;
 		if (site->flags & CP_SITE_TAIL && !(target = leaves_to(at, site))) {
 			tr->link->shared->stats.hits_inside++;
@@ -484,11 +496,11 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 	if (events) {
 		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
 		at->regs.r[cp_arch_host()->pc] = at->pc;
-		tr->link->shared->stats.hits++;
 		account(tr, at);
 		starve_hit(at->t, at->sp);
 		for (turn = BEGINS; turn < TURNS; turn++)
 			once |= report_some(tr, at, turn, flags, &hot);
+		tr->link->shared->stats.hits += at->told || !at->quiet;
 		if (once)
 			forget_once(at);
 		done |= once;

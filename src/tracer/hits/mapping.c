@@ -6,10 +6,12 @@
 #include "tracer/hits/mapping.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "link/map.h"
 #include "tracer/calls/ask.h"
 #include "tracer/calls/inject.h"
 #include "tracer/known/lookup.h"
@@ -94,6 +96,83 @@ static int take_left(struct tracer *tr, const struct space *space, uint64_t addr
 	return 0;
 }
 
+/* Opens the memory; what a killed cprof left in it goes once, before anything of ours
+ * comes. */
+static int prepare(struct space *space, pid_t pid)
+{
+	int err = space_open(space);
+
+	if (!err && !space->cleared) {
+		space->cleared = true;
+		if (!space->fresh)
+			cp_restore_memory(pid, space->mem);
+	}
+	return err;
+}
+
+/* ---- several ---- */
+
+static bool size_ok(uint64_t size)
+{
+	return size >= 2 * CP_AREA_HEAD && size <= AREA_MAX;
+}
+
+static bool pieces_ok(const struct cp_map_piece *pieces, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_map_piece *m = &pieces[i];
+
+		if (!m->address || m->address % 4096 || m->size % 4096 || !size_ok(m->size) ||
+		    (m->joined && (!i || m->address != m[-1].address + m[-1].size)))
+			return false;
+	}
+	return true;
+}
+
+/* Maps them, one thread asked once. Where something else is, there is none. */
+static int map_pieces(struct tracer *tr, struct space *space, const struct cp_map_piece *pieces,
+		      size_t count, uint32_t *made_ret)
+{
+	struct injection in;
+	int err = ask_begin(tr, space, &in);
+	size_t i, n;
+
+	if (err)
+		return err;
+	for (i = 0; i < count; i += n) {
+		uint64_t at = pieces[i].address, size = pieces[i].size;
+
+		for (n = 1; i + n < count && pieces[i + n].joined; n++)
+			size += pieces[i + n].size;
+		if (!mapping_make(&in, &at, size) && at == pieces[i].address)
+			*made_ret |= ((1u << n) - 1) << i;
+	}
+	ask_end(tr, &in);
+	return 0;
+}
+
+static void map_many(struct tracer *tr, struct space *space, const struct cp_request *rq,
+		     struct cp_answer *ret)
+{
+	struct cp_map_piece pieces[CP_MAP_PIECES];
+	size_t count = rq->size / sizeof(*pieces), i;
+
+	if (!count || count > CP_MAP_PIECES || rq->first > CP_LINK_PLAN - sizeof(pieces)) {
+		ret->errnum = EINVAL;
+		return;
+	}
+	memcpy(pieces, tr->link->plan + rq->first, count * sizeof(*pieces));
+	ret->errnum = pieces_ok(pieces, count) ? prepare(space, rq->pid) : EINVAL;
+	if (!ret->errnum)
+		ret->errnum = map_pieces(tr, space, pieces, count, &ret->threads);
+	for (i = 0; i < count; i++)
+		if (ret->threads >> i & 1 && !area_keep(space, pieces[i].address, pieces[i].size))
+			ret->threads &= ~(1u << i);
+	space->grown_ns = cp_now();
+}
+
 void mapping_request(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	struct space *space = space_by_pid(tr, rq->pid);
@@ -103,16 +182,15 @@ void mapping_request(struct tracer *tr, const struct cp_request *rq, struct cp_a
 		ret->errnum = ESRCH;
 		return;
 	}
-	if (size < 2 * CP_AREA_HEAD || rq->size > AREA_MAX || rq->address % 4096) {
+	if (rq->flags & CP_MAP_MANY) {
+		map_many(tr, space, rq, ret);
+		return;
+	}
+	if (!size_ok(size) || rq->address % 4096) {
 		ret->errnum = EINVAL;
 		return;
 	}
-	ret->errnum = space_open(space);
-	if (!ret->errnum && !space->cleared) {
-		space->cleared = true;
-		if (!space->fresh)
-			cp_restore_memory(rq->pid, space->mem);
-	}
+	ret->errnum = prepare(space, rq->pid);
 	ret->address = rq->address;
 	if (!ret->errnum)
 		ret->errnum = rq->flags & CP_MAP_LEFT ? take_left(tr, space, rq->address, size)

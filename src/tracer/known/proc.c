@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/kcmp.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,23 @@ static uint64_t status_field(const char *status, const char *key, int base)
 	const char *at = strstr(status, key);
 
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+#define STATUS_MAX 16384 /* a thousand groups come before what is looked for */
+
+struct proc_filters proc_filters_of(pid_t tid)
+{
+	static const struct proc_filters unknown = { .mode = SECCOMP_MODE_FILTER };
+	char buf[STATUS_MAX];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return (struct proc_filters){ 0 };
+	if (strlen(buf) == sizeof(buf) - 1 && !strstr(buf, "\nSeccomp_filters:\t"))
+		return unknown;
+	return (struct proc_filters){
+		.mode = (int)status_field(buf, "\nSeccomp:\t", 10),
+		.count = (int)status_field(buf, "\nSeccomp_filters:\t", 10),
+	};
 }
 
 bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret)

@@ -24,6 +24,12 @@ enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret
  * stopped by ptrace, or waits for memory. */
 enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
 			  unsigned long long args_ret[6]);
+/* Filters of system calls. */
+struct proc_filters {
+	int mode; /* SECCOMP_MODE_*, 0: none */
+	int count; /* 0: not told, as before Linux 5.9 */
+};
+struct proc_filters proc_filters_of(pid_t tid);
 /* Thread group and parent of any task; false when it is gone. */
 bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
 /* True when `signal` would do nothing to the process: ignored, or not caught

@@ -3,10 +3,10 @@
  * System calls about signals that go by way of our code (sigmask.c says why).
  *
  * Such a call gets a breakpoint first. A jump then takes its place, as long as the
- * instruction that it replaces: at first the bytes behind the breakpoint, then its own;
- * and it goes in the opposite order. So we may be killed at any moment. Whoever runs is
- * held while jumps are written, or there are none; they go while threads run, so none
- * stands across the border of two lines of the caches.
+ * instruction that it replaces: at once, for whoever runs is held then, or there are
+ * none; and it goes while threads run, the breakpoint first, then the bytes behind it. So
+ * we may be killed at any moment. None stands across the border of two lines of the
+ * caches.
  */
 #include "tracer/memory/sigcall.h"
 
@@ -71,8 +71,8 @@ void sigcall_jump(const struct space *space)
 		if (!site->address || !site_armed(space, site) || !codes(space, site, jump, now) ||
 		    memcmp(now, trap, size) != 0)
 			continue;
-		if (space_write(space, site->address + size, jump + size, CP_SIGCALL_JUMP - size))
-			space_write(space, site->address, jump, size);
+		/* In one piece: nobody runs, and it lies in one line. */
+		space_write(space, site->address, jump, CP_SIGCALL_JUMP);
 	}
 }
 
