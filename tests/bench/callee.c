@@ -4,6 +4,9 @@
  * Prints the nanoseconds that a call took, and the sum of the results.
  * With --wait it prints "ready" and begins when a line comes.
  *
+ *	callee --six CALLS, callee --text CALLS
+ * The same of a function with six arguments, and of one whose argument is a text of 32 bytes.
+ *
  *	callee --lasts NS CALLS		calls lasts(NS), which takes that long
  * Prints how long these calls took, the median by the program's own clock.
  */
@@ -22,6 +25,22 @@ __attribute__((noinline)) long callee(long value)
 {
 	__asm__ volatile("" : "+r"(value) : : "rbx");
 	return value + 1;
+}
+
+long six(int a, long b, unsigned c, short d, void *e, long f);
+
+__attribute__((noinline)) long six(int a, long b, unsigned c, short d, void *e, long f)
+{
+	__asm__ volatile("" : "+r"(b) : : "rbx");
+	return a + b + c + d + (e != NULL) + f;
+}
+
+long text(const char *value);
+
+__attribute__((noinline)) long text(const char *value)
+{
+	__asm__ volatile("" : "+r"(value) : : "rbx");
+	return *value;
 }
 
 static double now(void)
@@ -66,6 +85,22 @@ static int last(double ns, long count)
 	return 0;
 }
 
+static int with_values(const char *how, long count)
+{
+	char line[33] = "which is as long as thirty-two.";
+	double start = now();
+	long sum = 0;
+
+	line[31] = '!';
+	for (long i = 0; i < count; i++) {
+		line[0] = (char)('A' + (i & 15));
+		sum += !strcmp(how, "--six") ? six((int)i, sum, (unsigned)i, 7, line, i)
+					     : text(line);
+	}
+	printf("%.1f %ld\n", (now() - start) / (double)count, sum);
+	return 0;
+}
+
 static void *caller(void *sum)
 {
 	long value = 0;
@@ -86,6 +121,8 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "--lasts"))
 		return last(atof(argv[2]), atol(argv[3]));
+	if (argc == 3 && !strncmp(argv[1], "--", 2) && !wait)
+		return with_values(argv[1], atol(argv[2]));
 	calls = argc > wait + 2 ? atol(argv[wait + 2]) : calls;
 	if (wait) {
 		puts("ready");

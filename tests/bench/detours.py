@@ -10,10 +10,11 @@ def nanoseconds(command):
     return microseconds(command) * 1e3
 
 
-def seen(calls, *options, events=2):
-    """Nanoseconds of a call, none of which may be missing."""
+def seen(calls, *options, events=2, how=None):
+    """Nanoseconds of a call, none of which may be missing; `how`: of another function than callee."""
+    command = [callee(1, calls)[0], "--" + how, str(calls)] if how else callee(1, calls)
     with recording() as data:
-        took = nanoseconds([CPROF, "run", "-q", "-o", data, "-t", "callee", *options, "--", *callee(1, calls)])
+        took = nanoseconds([CPROF, "run", "-q", "-o", data, "-t", how or "callee", *options, "--", *command])
         overhead = report(data)["overhead"]
         if overhead["records_lost"] or overhead["records"] < events * (calls - 100):
             raise LeftOut(f"{overhead['records']} records of {calls} calls")
@@ -52,7 +53,9 @@ def detours(table, quick):
         "run -t callee": lambda: seen(count),
         "run -t callee --summary": lambda: seen(count, "--summary"),
         "run -t callee --on-full=drop (of the program alone)": lambda: dropped(count),
-        "run -t callee -a -r": lambda: seen(count // 10, "-a", "-r"),
+        "run -t callee -a -r": lambda: seen(count, "-a", "-r"),
+        "run -t six -a -r (six arguments and a result)": lambda: seen(count, "-a", "-r", how="six"),
+        "run -t text -a (a text of 32 bytes)": lambda: seen(count, "-a", how="text"),
         "run -t callee --stack": lambda: seen(count // 10, "--stack"),
         "run -t callee --when='value < 0' (refused)": lambda: seen(count, "--when=value < 0", events=0),
         "uftrace record --no-libcall (recompiled with -pg)": lambda: with_uftrace(count),
