@@ -310,3 +310,15 @@ END
 		assert_equal "$(calls tw_work) $(calls tw_turn)" "30000 60"
 	done
 }
+
+# The code of detours is elsewhere each time, and the library in the place where it was.
+@test "libraries that come and go: every call of each is there" {
+	for how in "" --traps; do
+		separately "$CPROF" run -q -o x.data --max-rate=0 -t 'lib:libplugin*' $how -- \
+			"$TRACEES/dlopen_loop" --rounds=20
+		assert_success
+		assert_equal "$stderr" "$(grep '^dlopen_loop:' <<<"$stderr")"
+		# Twenty loads in each of two threads, each round.
+		assert_equal "$(calls plugin_work)" 800
+	done
+}

@@ -287,7 +287,8 @@ static void arm_image(cprof_image *image)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	make_detours(image, &numbers, &numbers, &own, &detours);
 	slots += detours.items.count;
-	errnum = engine_area_map(image, slots + slots / 64 + 64);
+	/* One that was here before keeps the slots of detours that are elsewhere now. */
+	errnum = engine_area_map(image, image->slots.count + slots + slots / 64 + 64);
 	if (!errnum)
 		errnum = send_calls(image, &numbers, &own, &detours, true);
 	if (more)
