@@ -25,7 +25,6 @@
 
 #include "arch/arch.h"
 #include "image/debugfile.h"
-#include "image/dwarf/frames.h"
 #include "image/dynamic.h"
 #include "image/functions.h"
 #include "image/plt.h"
@@ -289,8 +288,7 @@ static bool is_same_name(const char *a, const char *b)
 	return !strncmp(a, b, CP_SYMBOL_NAME_MAX);
 }
 
-/* The best name of the function at `at`, if `name` is one that it has; else `name`. */
-static const char *best_name(struct cp_image *image, struct cp_vaddr at, const char *name)
+const char *cp_symbols_best_name(struct cp_image *image, struct cp_vaddr at, const char *name)
 {
 	const struct cp_symbols *table = symbols(image);
 	const struct cp_span *span = table ? cp_spans_find(&table->spans, at.v) : NULL;
@@ -301,24 +299,6 @@ static const char *best_name(struct cp_image *image, struct cp_vaddr at, const c
 		if (is_same_name(it->name, name))
 			return best->name;
 	return name;
-}
-
-/* Compilers put the beginning of a function apart from the rest of it, or back into it, and
- * call what is inlined so by one of its names: __GI___libc_write in write. A function has one
- * name wherever it is told. */
-size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
-		       size_t max)
-{
-	size_t count = cp_debug_frames(image, at, frames, max), i;
-
-	for (i = 0; i < count && i < max; i++) {
-		const char *name = frames[i].function;
-
-		if (name && name[0] == '_' && strncmp(name, "_Z", 2) != 0 &&
-		    strncmp(name, "_R", 2) != 0)
-			frames[i].function = best_name(image, at, name);
-	}
-	return count;
 }
 
 CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret)

@@ -528,6 +528,11 @@ bool cp_call_sections_next(struct cp_call_sections *s, const struct cp_record_ca
 	return false;
 }
 
+const struct cp_buf *cp_call_sections_raw(const struct cp_call_sections *s, size_t chunk)
+{
+	return s->walk.chunk == chunk + 1 ? &s->walk.raw : NULL;
+}
+
 void cp_call_sections_close(struct cp_call_sections *s)
 {
 	if (s)

@@ -52,6 +52,8 @@ struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32
 /* The next, good until the one after that; false: there is none, or no memory. */
 bool cp_call_sections_next(struct cp_call_sections *s, const struct cp_record_call **ret,
 			   bool *no_memory_ret);
+/* The payload of a chunk, if it is the one that they are in; good until the next event. */
+const struct cp_buf *cp_call_sections_raw(const struct cp_call_sections *s, size_t chunk);
 void cp_call_sections_close(struct cp_call_sections *s);
 
 #endif

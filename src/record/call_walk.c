@@ -20,12 +20,21 @@
 /* Something that has events in their order. */
 struct stream {
 	struct cp_call_sections *sections; /* NULL: it is the blocks of a thread */
-	uint32_t thread; /* the file's number */
-	size_t next; /* block to look at */
+	size_t next; /* its next block; merging's `to`: there is none */
+	size_t last; /* while streams are made: its last one so far */
 	struct cp_buf bytes; /* of the block being read */
 	struct cp_call_block_reader reader;
 	struct cp_record_call call; /* its next event */
 	const struct cp_record_call *head; /* that; NULL: it is over */
+};
+
+/* Threads go from chunk to chunk one after the other, in the order of time: while some are
+ * in the next one, others still are in the one before. */
+#define CHUNKS 2
+
+struct unpacked {
+	struct cp_buf raw;
+	size_t chunk; /* + 1; 0: none */
 };
 
 struct merging {
@@ -36,39 +45,55 @@ struct merging {
 	CP_VEC(struct stream) streams;
 	CP_VEC(size_t) heap; /* of streams, the earliest event first */
 	struct cp_map threads; /* thread -> stream */
-	struct cp_buf raw; /* a chunk, unpacked */
-	size_t chunk; /* + 1; 0: none */
+	size_t *nexts; /* owned; by block, from `from` on: the next one of its thread */
+	struct unpacked chunks[CHUNKS];
 	bool no_memory;
 };
 
 /* ---- blocks ---- */
 
+/* NULL: it can't be had. */
+static const char *unpack(struct merging *m, size_t chunk)
+{
+	struct unpacked *oldest = &m->chunks[0], *it;
+	const struct cp_buf *raw =
+		m->streams.count ? cp_call_sections_raw(m->streams.items[0].sections, chunk) : NULL;
+
+	if (raw)
+		return raw->bytes;
+	for (it = m->chunks; it < m->chunks + CHUNKS; it++) {
+		if (it->chunk == chunk + 1)
+			return it->raw.bytes;
+		oldest = it->chunk < oldest->chunk ? it : oldest;
+	}
+	oldest->chunk = 0;
+	if (!cp_record_unpack_kept(m->r, chunk, &oldest->raw, &m->no_memory))
+		return NULL;
+	oldest->chunk = chunk + 1;
+	return oldest->raw.bytes;
+}
+
 static bool load_block(struct merging *m, struct stream *s,
 		       const struct cp_record_call_block_at *at)
 {
-	if (m->chunk != at->chunk + 1) {
-		m->chunk = 0;
-		if (!cp_record_unpack_kept(m->r, at->chunk, &m->raw, &m->no_memory))
-			return false;
-		m->chunk = at->chunk + 1;
-	}
+	const char *raw = unpack(m, at->chunk);
+
+	if (!raw)
+		return false;
 	cp_buf_clear(&s->bytes);
-	cp_buf_add(&s->bytes, m->raw.bytes + at->offset, at->size);
+	cp_buf_add(&s->bytes, raw + at->offset, at->size);
 	m->no_memory |= s->bytes.failed;
 	return !s->bytes.failed && cp_call_block_open(&s->reader, s->bytes.bytes, s->bytes.size);
 }
 
 static bool next_block(struct merging *m, struct stream *s)
 {
-	for (; s->next < m->to; s->next++) {
+	while (s->next < m->to && !m->no_memory) {
 		const struct cp_record_call_block_at *at = &m->r->call_blocks.items[s->next];
 
-		if (at->thread == s->thread && load_block(m, s, at)) {
-			s->next++;
+		s->next = m->nexts[s->next - m->from];
+		if (load_block(m, s, at))
 			return true;
-		}
-		if (m->no_memory)
-			break;
 	}
 	return false;
 }
@@ -139,22 +164,38 @@ static bool add_stream(struct merging *m, struct stream s)
 	return true;
 }
 
+/* A stream for each thread, and which blocks are of it. */
+static bool add_threads(struct merging *m)
+{
+	size_t i;
+
+	m->nexts = calloc(m->to - m->from + 1, sizeof(*m->nexts));
+	if (!m->nexts)
+		return false;
+	for (i = m->from; i < m->to; i++) {
+		uint32_t thread = m->r->call_blocks.items[i].thread;
+		const uint64_t *known = cp_map_get(&m->threads, thread);
+		struct stream s = { .next = i, .last = i };
+
+		m->nexts[i - m->from] = m->to;
+		if (known) {
+			m->nexts[m->streams.items[*known].last - m->from] = i;
+			m->streams.items[*known].last = i;
+		} else if (!cp_map_put(&m->threads, thread, m->streams.count) ||
+			   !add_stream(m, s)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool add_streams(struct merging *m)
 {
 	struct stream plain = { .sections = cp_call_sections_open(m->r, m->part, m->values) };
 	size_t i;
 
-	if (!plain.sections || !add_stream(m, plain))
+	if (!plain.sections || !add_stream(m, plain) || !add_threads(m))
 		return false;
-	for (i = m->from; i < m->to; i++) {
-		const struct cp_record_call_block_at *at = &m->r->call_blocks.items[i];
-		struct stream s = { .thread = at->thread, .next = i };
-
-		if (cp_map_get(&m->threads, at->thread))
-			continue;
-		if (!cp_map_put(&m->threads, at->thread, m->streams.count) || !add_stream(m, s))
-			return false;
-	}
 	for (i = 0; i < m->streams.count && !m->no_memory; i++) {
 		next_event(m, &m->streams.items[i]);
 		if (m->streams.items[i].head && !cp_vec_push(&m->heap, i))
@@ -168,6 +209,7 @@ static bool add_streams(struct merging *m)
 static void merging_free(struct merging *m)
 {
 	struct stream *s;
+	size_t i;
 
 	cp_vec_for_each(&m->streams, s) {
 		cp_call_sections_close(s->sections);
@@ -177,7 +219,9 @@ static void merging_free(struct merging *m)
 	cp_vec_free(&m->streams);
 	cp_vec_free(&m->heap);
 	cp_map_free(&m->threads);
-	cp_buf_free(&m->raw);
+	for (i = 0; i < CHUNKS; i++)
+		cp_buf_free(&m->chunks[i].raw);
+	free(m->nexts);
 }
 
 /* All of a part by time. False when `each` has had enough. */
