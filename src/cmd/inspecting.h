@@ -11,6 +11,7 @@
 #include "cmd/reads.h"
 #include "image/find.h"
 #include "image/globals.h"
+#include "image/templates.h"
 #include "inspect/thing.h"
 #include "inspect/thread_locals.h"
 

@@ -16,6 +16,7 @@
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
 #include "image/find.h"
+#include "image/templates.h"
 #include "inspect/classify.h"
 #include "report/look/table.h"
 

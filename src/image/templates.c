@@ -5,7 +5,7 @@
  *
  *     std::any::_Manager_internal<Point>::_S_manage
  */
-#include "image/find.h"
+#include "image/templates.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "image/find.h"
+#include "image/templates.h"
 #include "inspect/bytes.h"
 #include "inspect/number.h"
 #include "inspect/scalar.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "image/find.h"
+#include "image/templates.h"
 #include "inspect/evaluate.h"
 #include "inspect/members.h"
 #include "inspect/number.h"

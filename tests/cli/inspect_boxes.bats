@@ -162,6 +162,7 @@ says() {
 			"$CPROF" inspect "$pid" "$name" >>shown
 		done <expected
 		# gcc and clang call lambdas differently, and what they hold; pointers have addresses.
+		# shellcheck disable=SC2016 # no variables
 		sed -E 's/\{main::(\{lambda\([^)]*\)#[0-9]+\}|\$_[0-9]+)=/{LAMBDA=/; s/__([a-z]+)=/\1=/g; s/0x[0-9a-f]+ -> //g' shown |
 			diff expected - || { echo "$compiler"; return 1; } >&2
 		"$CPROF" inspect "$pid" 'number + 1' 'point.y' 'functor.base' >shown

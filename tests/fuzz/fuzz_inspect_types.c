@@ -9,6 +9,7 @@
 #include "fuzz_image.h"
 #include "image/callsite.h"
 #include "image/find.h"
+#include "image/templates.h"
 #include "inspect/inspect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

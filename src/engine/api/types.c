@@ -12,6 +12,7 @@
 #include "engine/target/state.h"
 #include "engine/target/types.h"
 #include "image/find.h"
+#include "image/templates.h"
 #include "inspect/classify.h"
 #include "inspect/shape_ops.h"
 #include "inspect/thing.h"
