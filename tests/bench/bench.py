@@ -7,6 +7,7 @@ import calls
 import coverage
 import detours
 import inspected
+import large
 import overhead
 import programs
 import short
@@ -18,7 +19,7 @@ BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overh
               programs.top,
               programs.recording_size, calls.calls, calls.lengths, calls.arming, detours.detours,
               detours.allocations, coverage.coverage, coverage.starts, short.short,
-              annotations.annotations, inspected.inspected]
+              annotations.annotations, inspected.inspected, large.large]
 
 
 def main():
