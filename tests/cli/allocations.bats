@@ -821,3 +821,22 @@ END
 	run grep Types report
 	assert_failure
 }
+
+@test "stacks that read the same are one, wherever in the line calls came from" {
+	cat >alike.c <<-'END'
+		#include <stdlib.h>
+		__attribute__((noinline)) static void *make(size_t n) { void *p = malloc(n); __asm__("" : "+r"(p)); return p; }
+		void *kept[5];
+		int main(void)
+		{
+			kept[0] = make(10); kept[1] = make(20); kept[2] = make(30);
+			kept[3] = make(1000);
+			return 0;
+		}
+	END
+	gcc -O1 -g -o alike alike.c
+	"$CPROF" run -q --allocs -o x.data -- ./alike
+	assert_equal "$("$CPROF" report --json --allocs x.data | jq -c '[.allocations.stacks[] |
+		select(any(.stack[]; .function == "make")) | [.left.blocks, .left.bytes]]')" '[[1,1000],[3,60]]'
+	"$CPROF" report --allocs x.data | grep -q '^  60 bytes in 3 blocks from$'
+}

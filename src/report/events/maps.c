@@ -21,6 +21,7 @@
 #include "report/look/csv.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
+#include "report/profile/alike.h"
 #include "report/profile/heap.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
@@ -54,6 +55,7 @@ struct mapping {
 struct maps {
 	const struct cp_profile *p;
 	struct sites sites, stacks;
+	struct cp_alike alike;
 	CP_VEC(struct mapping) mappings; /* those that count for the filter */
 	struct cp_map by_creation; /* key_of() -> number of one */
 	struct cp_map exec_ns; /* process -> when its program is replaced next */
@@ -219,8 +221,8 @@ static CP_ERROR created(struct maps *m, uint32_t process, uint32_t function,
 	site.what = what_of(m, call);
 	if (site.what == UINT32_MAX || !find_site(&m->sites, &site, &made.site))
 		return cp_error_nomem();
-	site.stack = call->stack;
-	if (!find_site(&m->stacks, &site, &made.of_stack) ||
+	if (!cp_alike_stack(&m->alike, m->p, call->stack, &site.stack) ||
+	    !find_site(&m->stacks, &site, &made.of_stack) ||
 	    !cp_map_put(&m->by_creation, key, m->mappings.count) ||
 	    !cp_vec_push(&m->mappings, made))
 		return cp_error_nomem();
@@ -395,6 +397,7 @@ static void deinit(struct maps *m)
 	cp_vec_free(&m->stacks);
 	cp_interner_free(&m->sites.keys);
 	cp_interner_free(&m->stacks.keys);
+	cp_alike_deinit(&m->alike);
 	cp_vec_free(&m->mappings);
 	cp_map_free(&m->by_creation);
 	cp_map_free(&m->exec_ns);

@@ -185,7 +185,7 @@ static bool add_site(struct cp_heap_sites *to, uint32_t function, uint32_t stack
 /* Numbers of the function's and the stack's site; false without memory. */
 static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
 {
-	const struct {
+	struct {
 		uint32_t function, stack, thread;
 	} key = { b->function, b->stack, h->by_thread ? b->thread : CP_RECORD_NONE };
 	const uint64_t *known = cp_map_get(&h->by_function, b->function);
@@ -195,8 +195,11 @@ static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
 	if (!known && (!cp_map_put(&h->by_function, b->function, h->sites.count) ||
 		       !add_site(&h->sites, b->function, CP_RECORD_NONE, CP_RECORD_NONE)))
 		return false;
+	/* Who looks at threads looks at each address, too. */
+	if (!h->by_thread && !cp_alike_stack(&h->alike, h->p, b->stack, &key.stack))
+		return false;
 	return cp_intern(&h->keys, &key, sizeof(key), &b->of_stack, &fresh) &&
-	       (!fresh || add_site(&h->stacks, b->function, b->stack, key.thread));
+	       (!fresh || add_site(&h->stacks, b->function, key.stack, key.thread));
 }
 
 enum removal { FREED, REPLACED /* by realloc() */ };
@@ -526,6 +529,7 @@ void cp_heap_deinit(struct cp_heap *h)
 	cp_vec_free(&h->spare);
 	cp_vec_free(&h->shots);
 	cp_interner_free(&h->keys);
+	cp_alike_deinit(&h->alike);
 	cp_map_free(&h->by_function);
 	cp_map_free(&h->live);
 	cp_map_free(&h->in_use);

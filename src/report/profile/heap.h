@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/calls.h"
+#include "report/profile/alike.h"
 #include "report/profile/heapshots.h"
 #include "report/profile/profile.h"
 
@@ -72,6 +73,7 @@ struct cp_heap {
 	CP_VEC(struct cp_heap_block) blocks;
 	CP_VEC(uint32_t) spare; /* numbers of blocks that are free */
 	struct cp_interner keys;
+	struct cp_alike alike; /* unless they are told apart by thread */
 	struct cp_map by_function; /* -> number of a site */
 	struct cp_map live; /* process and address -> number of a block */
 	struct cp_heap_amount allocated, freed, left, most;
