@@ -17,12 +17,18 @@ struct key {
 	uint32_t group, a, b;
 };
 
-void cp_live_init(struct cp_live *l, uint64_t start_ns)
+void cp_live_begin(struct cp_live *l, uint64_t start_ns)
 {
 	uint64_t rest = CP_NS_PER_S - start_ns % CP_NS_PER_S;
 
-	*l = (struct cp_live){ .start_ns = start_ns,
-			       .first_ns = rest < CP_NS_PER_S / 2 ? rest + CP_NS_PER_S : rest };
+	l->start_ns = start_ns;
+	l->first_ns = rest < CP_NS_PER_S / 2 ? rest + CP_NS_PER_S : rest;
+}
+
+void cp_live_init(struct cp_live *l, uint64_t start_ns)
+{
+	*l = (struct cp_live){ 0 };
+	cp_live_begin(l, start_ns);
 	pthread_mutex_init(&l->lock, NULL);
 	l->failed = !cp_vec_push(&l->threads, (struct cp_live_thread){ 0 });
 }
@@ -265,6 +271,15 @@ void cp_live_advance(struct cp_live *l, uint64_t now_ns)
 {
 	l->elapsed_ns = now_ns > l->start_ns ? now_ns - l->start_ns : 0;
 	l->seconds = cp_live_second(l, now_ns);
+}
+
+void cp_live_finish(struct cp_live *l, uint64_t now_ns)
+{
+	cp_live_advance(l, now_ns);
+	if (l->seconds || !l->elapsed_ns)
+		return;
+	l->first_ns = l->elapsed_ns;
+	l->seconds = 1;
 }
 
 /* ---- looking ---- */

@@ -119,6 +119,9 @@ void cp_live_unlock(struct cp_live *l);
 
 /* ---- who adds ---- */
 
+/* All begins now, not when it was initialized. */
+void cp_live_begin(struct cp_live *l, uint64_t start_ns);
+
 /* The number of a function. `file` may be NULL. */
 uint32_t cp_live_function(struct cp_live *l, const char *name, const char *image, const char *file);
 /* The number of a new thread. */
@@ -137,6 +140,8 @@ void cp_live_add_calls(struct cp_live *l, uint32_t thread, uint32_t second, uint
 void cp_live_add_cost(struct cp_live *l, const struct cp_live_cost *cost);
 /* Seconds that are over by now. */
 void cp_live_advance(struct cp_live *l, uint64_t now_ns);
+/* The same for the last time: what was too short for a second is one. */
+void cp_live_finish(struct cp_live *l, uint64_t now_ns);
 
 /* ---- who looks ---- */
 

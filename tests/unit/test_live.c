@@ -115,6 +115,13 @@ static void test_first_second(void)
 		CHECK(cp_live_last_ns(&l) == 5 * CP_NS_PER_S);
 		cp_live_deinit(&l);
 	}
+	cp_live_init(&l, START + CP_NS_PER_S / 2);
+	cp_live_begin(&l, START + CP_NS_PER_S / 4);
+	cp_live_advance(&l, START + CP_NS_PER_S / 2);
+	CHECK(cp_live_last_ns(&l) == 0);
+	cp_live_finish(&l, START + CP_NS_PER_S / 2);
+	CHECK(cp_live_last_ns(&l) == CP_NS_PER_S / 4);
+	cp_live_deinit(&l);
 }
 
 static void test_threads(void)

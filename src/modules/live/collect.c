@@ -264,7 +264,7 @@ static void *name_all(void *data)
 		more = wait_for_tick(p);
 		add_batches(p);
 		cp_live_lock(p->sums);
-		cp_live_advance(p->sums, cp_now());
+		(more ? cp_live_advance : cp_live_finish)(p->sums, cp_now());
 		cp_live_unlock(p->sums);
 		if (p->wants.tick)
 			p->wants.tick(p->wants.data);
@@ -277,7 +277,7 @@ static void *name_all(void *data)
 static void on_initialized(cprof_profiler *p)
 {
 	cp_live_lock(p->sums);
-	p->sums->start_ns = cp_now();
+	cp_live_begin(p->sums, cp_now());
 	cp_live_unlock(p->sums);
 	add_cost(p);
 	p->names = !cp_thread_start(&p->namer, name_all, p);
