@@ -526,12 +526,14 @@ static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 		       struct cp_thing *ret)
 {
 	struct cp_thing a = { 0 }, b = { 0 };
+	struct cp_error *err = NULL;
 
-	if (n->a->op == CP_OP_NAME) { /* it may be an enumerator, which the other one tells */
-		CP_TRY(evaluate(e, n->b, &b));
+	/* Either may be an enumerator, which the other one tells. */
+	if (n->a->op == CP_OP_NAME && !(err = evaluate(e, n->b, &b))) {
 		if (!enumerator(e, n->a, &b, &a))
 			CP_TRY(evaluate(e, n->a, &a));
 	} else {
+		cp_error_free(err);
 		CP_TRY(evaluate(e, n->a, &a));
 		if (!enumerator(e, n->b, &a, &b))
 			CP_TRY(evaluate(e, n->b, &b));

@@ -190,7 +190,7 @@ static uint64_t enum_mask(const struct cp_type *t)
 }
 
 /* True when the enumerators are bits to be combined: none has a bit in common
- * with another one. */
+ * with another one, and those that have several have them side by side. */
 static bool is_flags(const struct cp_type_details *d, uint64_t mask)
 {
 	uint64_t seen = 0, value;
@@ -198,7 +198,7 @@ static bool is_flags(const struct cp_type_details *d, uint64_t mask)
 
 	for (i = 0; i < d->enumerator_count; i++) {
 		value = (uint64_t)d->enumerators[i].value & mask;
-		if (value & seen)
+		if (value & seen || (value && (value + (value & -value)) & value))
 			return false;
 		seen |= value;
 	}

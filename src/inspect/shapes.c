@@ -84,11 +84,12 @@ const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const s
 	return t->flags & CP_TYPE_CLASSES ? next_shipped(t, previous) : NULL;
 }
 
-bool cp_shape_is_text(const struct cp_type *t)
+bool cp_shape_is_plain(const struct cp_type *t)
 {
 	const struct cp_shape_row *row = cp_shape_next(NULL, t, NULL);
 
-	return row && row->kind == CP_SHAPE_TEXT;
+	return row && (row->kind == CP_SHAPE_TEXT || row->kind == CP_SHAPE_DURATION ||
+		       row->kind == CP_SHAPE_DATE);
 }
 
 /* ---- members ---- */

@@ -115,8 +115,8 @@ const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const s
 /* Is that text what a declaration has, in which `*` is any? */
 bool cp_shape_fits(const char *pattern, const char *name);
 
-/* Is it text by a shipped declaration? */
-bool cp_shape_is_text(const struct cp_type *t);
+/* Is it text, a duration or a date by a shipped declaration: shown in one piece? */
+bool cp_shape_is_plain(const struct cp_type *t);
 
 /* Where the parts of a type are, by the type alone. */
 struct cp_shape {

@@ -71,6 +71,8 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 	struct cp_type narrow;
 	uint8_t bytes[16];
 
+	if (b->live)
+		t = cp_type_complete(cp_type_image(t), t);
 	v->type = m->type->text;
 	if (p.size < needed || needed > 16 || m->bit_size > 64) {
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
@@ -336,7 +338,7 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 			    struct cp_bytes from, unsigned depth, unsigned hops)
 {
 	if (b->around_count == CP_VALUE_DEPTH ||
-	    (depth >= b->limits->depth && !(b->live && cp_shape_is_text(t)))) {
+	    (depth >= b->limits->depth && !(b->live && cp_shape_is_plain(t)))) {
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}

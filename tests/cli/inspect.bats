@@ -317,3 +317,26 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 	separately "$CPROF" inspect --watch=1s core own
 	assert_failure 2
 }
+
+@test "enumerators stand on either side; what are no flags is none, by gdb" {
+	needs gdb
+	cat >enums.c <<'END'
+enum color { RED, GREEN, BLUE } col = GREEN;
+enum flags { F1 = 1, F2 = 2, F8 = 8 } some = F1 | F8;
+enum level { low, mid = 5, high = 200 } level = 7;
+struct { int a; enum flags e : 4; enum color c : 2; unsigned x : 3; } bits = { 1, F1 | F8, BLUE, 5 };
+int main(void) { return col + some + level + bits.a; }
+END
+	gcc -g -o enums enums.c
+	for of in 'col == GREEN' 'GREEN == col' 'col != GREEN' 'bits.c == BLUE' 'RED == bits.c'; do
+		run "$CPROF" inspect ./enums "$of"
+		assert_output "$of = $(gdb -batch -ex "p $of" ./enums | sed 's/.* = 1/true/; s/.* = 0/false/')"
+	done
+	for of in col some level bits; do
+		run "$CPROF" inspect ./enums "$of"
+		assert_equal "${output//[ ()]/}" "$of=$(gdb -batch -ex "p $of" ./enums | sed 's/^[^=]*= //' | tr -d ' ()')"
+	done
+	run "$CPROF" inspect ./enums 'col == NONE'
+	assert_failure
+	assert_output --partial 'there is no variable NONE'
+}
