@@ -169,6 +169,9 @@ uint64_t cp_arch_ring_base(const void *prstatus);
 void cp_arch_set_ring_base(void *prstatus, uint64_t base);
 /* The counter that records are stamped with. */
 uint64_t cp_arch_time_stamp(void);
+/* Does what the instruction that reads it would have done, of a thread for which that is
+ * forbidden (PR_SET_TSC, strict seccomp). False: `code`, of 2 bytes, is another one. */
+bool cp_arch_serve_time_stamp(void *prstatus, const uint8_t *code);
 
 /* The instruction that makes a system call, and a register set that makes
  * system call `nr` when it runs at such an instruction at `pc`. */

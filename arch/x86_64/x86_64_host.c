@@ -209,6 +209,21 @@ void cp_arch_set_pc(void *prstatus, uint64_t pc)
 	memcpy((uint8_t *)prstatus + offsetof(struct user_regs_struct, rip), &pc, sizeof(pc));
 }
 
+bool cp_arch_serve_time_stamp(void *prstatus, const uint8_t *code)
+{
+	uint64_t stamp = cp_arch_time_stamp();
+	struct user_regs_struct u;
+
+	if (code[0] != 0x0f || code[1] != 0x31)
+		return false;
+	memcpy(&u, prstatus, sizeof(u));
+	u.rax = (uint32_t)stamp;
+	u.rdx = stamp >> 32;
+	u.rip += 2;
+	memcpy(prstatus, &u, sizeof(u));
+	return true;
+}
+
 long cp_arch_pc_in_user(void)
 {
 	return offsetof(struct user, regs.rip);

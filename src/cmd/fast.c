@@ -54,12 +54,9 @@ void cp_fast_deinit(struct cp_fast *fast)
 
 static CP_ERROR read_object(struct cp_fast *fast)
 {
-	const uint8_t *code;
-	struct cp_vaddr at;
-	size_t size;
+	bool has;
 
-	fast->base_used = cp_image_section(fast->image, ".text", &code, &size, &at) &&
-			  cp_detour_base_used(fast->decoder, code, size);
+	fast->base_used = cp_detour_base_used_by(fast->decoder, fast->image, &has);
 	return cp_detour_object_create(fast->arch, fast->decoder, fast->image, fast->functions,
 				       &fast->object);
 }

@@ -6,13 +6,19 @@
  */
 #include "detour/base.h"
 
+#include <asm/prctl.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "arch/insn.h"
 
 #define BEFORE 131 /* bytes that are decoded to fall in step */
 #define INSN_MAX 15
+#define NEAR 64 /* bytes between two arguments of a system call */
 #define PREFIX_GS 0x65
+#define MOV_EAX 0xb8
+#define MOV_ESI 0xbe
+#define MOV_EDI 0xbf
 
 static bool is_prefix(uint8_t byte)
 {
@@ -104,6 +110,47 @@ static bool begins(struct cp_decoder *decoder, const uint8_t *bytes, size_t size
 	return agreed + 2 > i && cp_decode(decoder, bytes + at, size - at, at, &insn);
 }
 
+/* A register becomes that number. */
+static bool is_number(const uint8_t *at, uint32_t number)
+{
+	uint32_t has;
+
+	memcpy(&has, at + 1, sizeof(has));
+	return (at[0] & 0xf8) == 0xb8 && has == number;
+}
+
+/* The number is the first argument of a call: of one by name, of a system call, or of
+ * syscall() behind that. */
+static bool asks_kernel(const uint8_t *bytes, size_t size, size_t at, bool names_it)
+{
+	size_t i = at > NEAR ? at - NEAR : 0, end = at + NEAR < size - 5 ? at + NEAR : size - 5;
+	bool first = bytes[at] == MOV_EDI;
+
+	if (first && names_it)
+		return true;
+	for (; i < end && (first || bytes[at] == MOV_ESI); i++)
+		if (bytes[i] == (first ? MOV_EAX : MOV_EDI) && is_number(bytes + i, SYS_arch_prctl))
+			return true;
+	return false;
+}
+
+static bool look_for_calls(struct cp_decoder *decoder, const uint8_t *bytes, size_t size,
+			   bool names_it)
+{
+	static const uint8_t set[] = { ARCH_SET_GS & 0xff, ARCH_SET_GS >> 8, 0, 0 };
+	const uint8_t *at = bytes + 1, *end = bytes + size;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), set, sizeof(set)))) {
+		size_t begin = (size_t)(at++ - bytes) - 1;
+
+		if (is_number(bytes + begin, ARCH_SET_GS) &&
+		    asks_kernel(bytes, size, begin, names_it) &&
+		    begins(decoder, bytes, size, begin))
+			return true;
+	}
+	return false;
+}
+
 static bool look(struct cp_decoder *decoder, const uint8_t *bytes, size_t size)
 {
 	size_t i;
@@ -119,7 +166,8 @@ static bool look(struct cp_decoder *decoder, const uint8_t *bytes, size_t size)
 	return false;
 }
 
-bool cp_detour_base_used(struct cp_decoder *decoder, const uint8_t *code, size_t size)
+bool cp_detour_base_used(struct cp_decoder *decoder, const uint8_t *code, size_t size,
+			 bool names_it)
 {
 	uint8_t end[BEFORE + 2 * INSN_MAX];
 	size_t last = size < BEFORE + INSN_MAX ? size : BEFORE + INSN_MAX;
@@ -128,5 +176,29 @@ bool cp_detour_base_used(struct cp_decoder *decoder, const uint8_t *code, size_t
 	memset(end, 0x90, sizeof(end));
 	if (last)
 		memcpy(end, code + size - last, last);
-	return look(decoder, code, size) || look(decoder, end, last + INSN_MAX);
+	return look(decoder, code, size) || look(decoder, end, last + INSN_MAX) ||
+	       (size > 5 && look_for_calls(decoder, code, size, names_it));
+}
+
+static bool has_name(struct cp_image *image, const char *section)
+{
+	static const char name[] = "\0arch_prctl";
+	const uint8_t *bytes;
+	struct cp_vaddr at;
+	size_t size;
+
+	return cp_image_section(image, section, &bytes, &size, &at) &&
+	       memmem(bytes, size, name, sizeof(name));
+}
+
+bool cp_detour_base_used_by(struct cp_decoder *decoder, struct cp_image *image, bool *has_ret)
+{
+	const uint8_t *code;
+	struct cp_vaddr at;
+	size_t size;
+
+	*has_ret = cp_image_section(image, ".text", &code, &size, &at);
+	return *has_ret &&
+	       cp_detour_base_used(decoder, code, size,
+				   has_name(image, ".dynstr") || has_name(image, ".strtab"));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names that a condition needs.
+ * What a condition needs: names, and how far values go.
  */
 #include <string.h>
 
@@ -53,4 +53,27 @@ const char *cp_condition_missing(const struct cp_condition *condition,
 	const struct needing n = { has, ctx };
 
 	return missing(&n, condition->root);
+}
+
+/* A member may be of a structure that is there: then it is one too many. */
+static unsigned steps(const struct cp_condition_node *node)
+{
+	unsigned most = 0, of[3], i;
+	bool follows;
+
+	if (!node)
+		return 0;
+	follows = node->op == CP_OP_MEMBER || node->op == CP_OP_INDEX ||
+		  node->op == CP_OP_DEREFERENCE;
+	of[0] = steps(node->a) + follows;
+	of[1] = steps(node->b);
+	of[2] = steps(node->c);
+	for (i = 0; i < 3; i++)
+		most = of[i] > most ? of[i] : most;
+	return most;
+}
+
+unsigned cp_condition_steps(const struct cp_condition *condition)
+{
+	return steps(condition->root);
 }

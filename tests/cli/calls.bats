@@ -714,3 +714,35 @@ END
 		assert_equal "$(cat judged)" '0 told'
 	done
 }
+
+@test "conditions follow as many pointers as they name" {
+	cat >chain.c <<'END'
+#include <stdio.h>
+struct node { struct node *next; int v; };
+__attribute__((noinline)) int visit(int n, struct node *p) { __asm__ volatile("" ::: "rbx", "memory"); return n + p->v; }
+int main(void)
+{
+	struct node third = { 0, 3 }, second = { &third, 2 }, first = { &second, 1 }, other = { 0, 9 };
+	long sum = 0;
+	for (int i = 0; i < 100; i++)
+		sum += visit(i, i % 4 ? &other : i % 8 ? &second : &first);
+	printf("%ld\n", sum);
+	return 0;
+}
+END
+	gcc -O1 -g -o chain chain.c
+	# Of 100 calls each fourth has a next, every other of those one more.
+	while read -r wanted condition; do
+		for how in "" --traps; do
+			"$CPROF" run -q -o x.data -t visit $how --when="$condition" -- ./chain >out
+			assert_equal "$condition: $("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add // 0')" \
+				"$condition: $wanted"
+		done
+	done <<-'END'
+		13 p->next->v == 2
+		12 p->next->v == 3
+		13 p->next->next->v == 3
+		14 n == 1 || p->next->v == 2
+		25 p->next && p->next->v > 1
+	END
+}

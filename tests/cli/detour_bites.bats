@@ -133,6 +133,73 @@ END
 	[ "$(records)" -gt 9000 ] && [ "$(records)" -le 10000 ]
 }
 
+# It has no instruction that uses gs: code that it makes at run time may.
+@test "a base of gs that is set by the C library's arch_prctl(), or by syscall()" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >set.c <<'END'
+#include <asm/prctl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int arch_prctl(int, unsigned long);
+static volatile long sink;
+static long own[64];
+__attribute__((noinline)) long work(long x) { sink += x; return x * 3 + 1; }
+int main(void)
+{
+	unsigned long base = 1;
+	long sum = 0;
+	for (int i = 0; i < 100; i++) sum += work(i);
+#ifdef BY_NAME
+	arch_prctl(ARCH_GET_GS, (unsigned long)&base);
+	if (arch_prctl(ARCH_SET_GS, (unsigned long)own)) return 1;
+#else
+	syscall(SYS_arch_prctl, ARCH_GET_GS, &base);
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, own)) return 1;
+#endif
+	for (int i = 0; i < 100; i++) sum += work(i);
+	printf("%lu %ld\n", base, sum);
+	return 0;
+}
+END
+	gcc -O1 -g -o by_number set.c
+	gcc -O1 -g -DBY_NAME -o by_name set.c
+	for way in by_number by_name; do
+		alone "./$way"
+		traced -t work -- "./$way"
+		assert_equal "$(calls work)" 200
+		traced --allocs -- "./$way"
+	done
+}
+
+@test "a program that may not read the time stamp counter: by prctl(), by strict seccomp" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >stamp.c <<'END'
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline)) long work(long x) { sink += x; return x * 3 + 1; }
+int main(int argc, char **argv)
+{
+	long sum = 0;
+	(void)argv;
+	for (int i = 0; i < 100; i++) sum += work(i);
+	if (argc > 1 ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) : prctl(PR_SET_TSC, PR_TSC_SIGSEGV)) return 1;
+	for (int i = 0; i < 100; i++) sum += work(i);
+	if (write(1, sum == 29900 ? "right\n" : "wrong\n", 6) != 6) return 2;
+	syscall(SYS_exit, 0);
+}
+END
+	gcc -O1 -g -o stamp stamp.c
+	for strict in "" strict; do
+		alone ./stamp $strict
+		traced -t work -a -r -- ./stamp $strict
+		assert_equal "$(calls work)" 200
+	done
+}
+
 # The kernel sends who is interrupted in a sequence to its end, by where its code was.
 @test "restartable sequences lose nothing, and are not lost" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"

@@ -20,7 +20,8 @@ static bool segment_uses(struct cp_decoder *decoder, const struct cp_image *imag
 		text->end - text->start < SEGMENT_MOST ? text->end - text->start : SEGMENT_MOST;
 	CP_FREE uint8_t *code = malloc(size);
 
-	return code && cp_detour_base_used(decoder, code, cp_image_read(image, start, code, size));
+	return code &&
+	       cp_detour_base_used(decoder, code, cp_image_read(image, start, code, size), false);
 }
 
 static bool is_used(const cprof_process *p, const struct engine_text *text)
@@ -28,16 +29,13 @@ static bool is_used(const cprof_process *p, const struct engine_text *text)
 	const cprof_image *image = text->image;
 	struct engine_plans *plans = engine_plans_of(image->assembly);
 	struct cp_decoder *decoder = p->session->calls->decoder;
-	const uint8_t *code;
-	struct cp_vaddr at;
-	size_t size;
+	bool has;
 
 	if (!plans || plans->base_read)
 		return plans && plans->base_used;
 	plans->base_read = true;
-	if (cp_image_section(image->assembly->image, ".text", &code, &size, &at))
-		plans->base_used = cp_detour_base_used(decoder, code, size);
-	else
+	plans->base_used = cp_detour_base_used_by(decoder, image->assembly->image, &has);
+	if (!has)
 		plans->base_used = segment_uses(decoder, image->assembly->image, text);
 	if (plans->base_used)
 		cp_info("%s uses gs: no detours where it is mapped", image->assembly->path);

@@ -59,12 +59,12 @@ const struct cp_declared *engine_declared(cprof_session *s)
 bool engine_declared_signature(cprof_session *s, const char *symbol, unsigned want,
 			       struct cp_signature **ret)
 {
+	const struct cp_value_limits limits = engine_value_limits(s);
 	const struct cp_declared *declared = engine_declared(s);
 	struct cp_signature *signature = NULL;
 	struct cp_error *err;
 
-	err = declared ? cp_declared_signature(declared, symbol, want, &s->limits, &signature)
-		       : NULL;
+	err = declared ? cp_declared_signature(declared, symbol, want, &limits, &signature) : NULL;
 	cp_error_free(err);
 	if (!signature)
 		return false;
@@ -119,6 +119,7 @@ static bool find_export(cprof_assembly *a, const char *name, struct cp_symbol *r
 bool engine_target_signature(const cprof_process *p, const char *symbol, unsigned want,
 			     struct cp_signature **ret)
 {
+	const struct cp_value_limits limits = engine_value_limits(p->session);
 	struct cp_signature *signature = NULL;
 	struct cp_symbol found, best = { .kind = CP_SYMBOL_FUNCTION };
 	const cprof_image *in = NULL;
@@ -136,7 +137,7 @@ bool engine_target_signature(const cprof_process *p, const char *symbol, unsigne
 	/* An indirect function's symbol would be its resolver. */
 	if (in && best.kind == CP_SYMBOL_FUNCTION)
 		cp_error_free(cp_signature_read(in->assembly->image, best.start, best.name, false,
-						false, want, &p->session->limits, &signature));
+						false, want, &limits, &signature));
 	if (signature && cp_signature_is_described(signature) &&
 	    !cp_signature_is_vague(signature)) {
 		*ret = signature;

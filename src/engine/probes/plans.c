@@ -22,6 +22,7 @@
 #include "engine/probes/refilter.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
+#include "engine/probes/trace.h"
 #include "engine/probes/stubs.h"
 #include "engine/probes/windows.h"
 #include "engine/probes/wishes.h"
@@ -133,6 +134,7 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 	const struct engine_plans *plans = t->assembly->plans;
 	const struct cp_probe_function *f = t->function;
 	bool foreign = cp_path_is_system_image(t->assembly->path), found = false;
+	const struct cp_value_limits limits = engine_value_limits(s);
 	struct cp_signature *declared = NULL;
 	const struct engine_choice *c;
 	size_t i;
@@ -151,7 +153,7 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 	 * all: it may be called in any way. */
 	if (!found && !(f->flags & (CP_PROBE_LOCAL | CP_PROBE_CLONE))) {
 		cp_error_free(cp_signature_read_mangled(t->assembly->image, f->linkage_name, want,
-							&s->limits, &declared));
+							&limits, &declared));
 		found = declared != NULL;
 	}
 	if (!found)
@@ -164,6 +166,7 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 static void read_signature(const cprof_process *p, struct engine_traced *t)
 {
 	const struct cp_probe_function *f = t->function;
+	const struct cp_value_limits limits = engine_value_limits(p->session);
 	struct engine_calls *c = p->session->calls;
 	struct cp_error *err;
 	unsigned want = 0;
@@ -184,8 +187,7 @@ static void read_signature(const cprof_process *p, struct engine_traced *t)
 		return;
 	err = cp_signature_read(t->assembly->image, (struct cp_vaddr){ f->address },
 				f->linkage_name, f->flags & CP_PROBE_LOCAL,
-				f->flags & CP_PROBE_CLONE, want, &p->session->limits,
-				&t->signature);
+				f->flags & CP_PROBE_CLONE, want, &limits, &t->signature);
 	if (err)
 		cp_debug("types of %s: %s", f->linkage_name, err->what);
 	else if (!cp_signature_is_described(t->signature) || cp_signature_is_vague(t->signature))

@@ -129,10 +129,9 @@ void engine_calls_warn(cprof_session *s)
 	if (!s->calls)
 		return;
 	if (s->calls->untold && !s->calls->told)
-		engine_warn(s,
-			    "the condition could be told of no call: it names what no call had "
-			    "(arguments have names where there is debug information), or divides "
-			    "by 0");
+		engine_warn(s, "the condition could be told of no call: it names what no call had "
+			       "(arguments have names where there is debug information), leads to "
+			       "where nothing can be read, or divides by 0");
 	cp_vec_for_each(&s->calls->traces, t) {
 		for (n = 0, end = false; !end; n++) {
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);
@@ -277,6 +276,19 @@ char *cprof_profiler_set_call_condition(const char *expr)
 	cp_condition_destroy(c->condition);
 	c->condition = condition;
 	return NULL;
+}
+
+struct cp_value_limits engine_value_limits(const cprof_session *s)
+{
+	struct cp_value_limits limits = s->limits;
+	unsigned steps =
+		s->calls && s->calls->condition ? cp_condition_steps(s->calls->condition) : 0;
+
+	if (steps > limits.pointers)
+		limits.pointers = steps;
+	if (steps > 1 && 2 * steps > limits.depth) /* a pointer, and what it leads to */
+		limits.depth = 2 * steps;
+	return limits;
 }
 
 bool cprof_profiler_enable_call_context_introspection(void)

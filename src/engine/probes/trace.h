@@ -22,5 +22,7 @@ struct cp_buf;
 bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *out);
 /* At the end: warns of filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
+/* How far values of calls go: as was said, and as the condition needs. */
+struct cp_value_limits engine_value_limits(const cprof_session *s);
 
 #endif

@@ -71,6 +71,16 @@ static uint64_t behind_illegal(const struct space *space, uint64_t pc)
 	return site && !is_original(space, site) ? site->slot : 0;
 }
 
+/* Who may not read the counter is told by us. */
+static bool serve_time_stamp(const struct space *space, uint64_t pc, void *prstatus)
+{
+	uint8_t code[2];
+
+	return detours_in_chunks(space, pc, sizeof(code)) &&
+	       space_read(space, pc, code, sizeof(code)) &&
+	       cp_arch_serve_time_stamp(prstatus, code);
+}
+
 bool detour_fault(struct thread *t, int signal)
 {
 	const struct space *space = t->process->space;
@@ -88,6 +98,8 @@ bool detour_fault(struct thread *t, int signal)
 	served = to || (signal != SIGILL && detours_end_copy(t, prstatus));
 	if (to)
 		cp_arch_set_pc(prstatus, to);
+	if (!served && signal == SIGSEGV)
+		served = serve_time_stamp(space, s.pc, prstatus);
 	return served && regs_write(t->tid, prstatus);
 }
 
