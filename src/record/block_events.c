@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "record/call_decode.h"
-#include "record/call_walk.h"
+#include "record/kept.h"
 #include "record/reader.h"
 
 static bool add(struct cp_block_events *to, const struct cp_record_call *call)
@@ -44,6 +44,23 @@ static void set_values(struct cp_block_events *to)
 	}
 }
 
+/* A chunk has many blocks. */
+static bool load(const struct cp_record *r, const struct cp_record_call_block_at *at,
+		 struct cp_block_events *to)
+{
+	bool no_memory = false;
+
+	cp_buf_clear(&to->bytes);
+	if (to->chunk != at->chunk + 1) {
+		to->chunk = 0;
+		if (!cp_record_unpack_kept(r, at->chunk, &to->raw, &no_memory))
+			return !no_memory;
+		to->chunk = at->chunk + 1;
+	}
+	cp_buf_add(&to->bytes, to->raw.bytes + at->offset, at->size);
+	return !to->bytes.failed;
+}
+
 bool cp_block_events_read(const struct cp_record *r, const struct cp_record_call_block_at *at,
 			  struct cp_block_events *to)
 {
@@ -51,7 +68,7 @@ bool cp_block_events_read(const struct cp_record *r, const struct cp_record_call
 	struct cp_record_call call;
 
 	to->entries.count = to->values.count = 0;
-	if (!cp_record_block_bytes(r, at, &to->bytes))
+	if (!load(r, at, to))
 		return false;
 	if (cp_call_block_open(&to->reader, to->bytes.bytes, to->bytes.size))
 		while ((got = cp_call_block_next(&to->reader, &call)) == CP_CALL_READ)
@@ -64,6 +81,7 @@ bool cp_block_events_read(const struct cp_record *r, const struct cp_record_call
 void cp_block_events_free(struct cp_block_events *to)
 {
 	cp_call_block_reader_free(&to->reader);
+	cp_buf_free(&to->raw);
 	cp_buf_free(&to->bytes);
 	cp_vec_free(&to->entries);
 	cp_vec_free(&to->values);

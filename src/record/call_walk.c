@@ -316,19 +316,6 @@ CP_ERROR cp_record_each_bare_call(const struct cp_record *r, cp_record_call_fn e
 	return each_of(r, CP_RECORD_NONE, false, each, ctx);
 }
 
-bool cp_record_block_bytes(const struct cp_record *r, const struct cp_record_call_block_at *at,
-			   struct cp_buf *copy)
-{
-	struct cp_buf raw = { 0 };
-	bool no_memory = false;
-
-	cp_buf_clear(copy);
-	if (cp_record_unpack_kept(r, at->chunk, &raw, &no_memory))
-		cp_buf_add(copy, raw.bytes + at->offset, at->size);
-	cp_buf_free(&raw);
-	return !no_memory && !copy->failed;
-}
-
 /* ---- loading ---- */
 
 /* Reads all of a block; false when it makes no sense. */

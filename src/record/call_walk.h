@@ -16,8 +16,5 @@ bool cp_record_count_blocks(struct cp_record *r);
 /* Which blocks are of a part: those before `*to_ret`. */
 void cp_record_blocks_of(const struct cp_record *r, uint32_t part, size_t *from_ret,
 			 size_t *to_ret);
-/* The bytes of a block, in `copy`. False: no memory. */
-bool cp_record_block_bytes(const struct cp_record *r, const struct cp_record_call_block_at *at,
-			   struct cp_buf *copy);
 
 #endif
