@@ -24,16 +24,6 @@ struct coding {
 	uint8_t *at;
 };
 
-static uint8_t *put_uleb(uint8_t *at, uint64_t value)
-{
-	while (value >= 0x80) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
 /* The first byte of an event, and the rest of its time. Times that go back stand still. */
 static inline uint64_t put_first(struct coding *c, unsigned code, uint64_t ts_ns)
 {
@@ -45,7 +35,7 @@ static inline uint64_t put_first(struct coding *c, unsigned code, uint64_t ts_ns
 		*c->at++ = (uint8_t)(code | step << CP_CALL_CODE_BITS);
 	} else {
 		*c->at++ = (uint8_t)(code | CP_CALL_TIME_MORE << CP_CALL_CODE_BITS);
-		c->at = put_uleb(c->at, step - CP_CALL_TIME_MORE);
+		c->at = cp_record_put_uleb(c->at, step - CP_CALL_TIME_MORE);
 	}
 	return c->start_ns + (c->units << CP_CALL_UNIT_SHIFT);
 }
@@ -126,7 +116,7 @@ static inline void put_enter(struct coding *c, const struct cp_call_entry *e)
 		rank++;
 	ts_ns = put_first(c, CP_CALL_ENTER + rank, e->ts_ns);
 	if (rank == CP_CALL_RANKS) {
-		c->at = put_uleb(c->at, e->function);
+		c->at = cp_record_put_uleb(c->at, e->function);
 		use(c, e->function);
 	}
 	if (rank)
@@ -156,11 +146,11 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 	*what = e->kind & CP_CALL_ODD_KIND;
 	if (e->depth != expected) {
 		*what |= CP_CALL_ODD_DEPTH;
-		c->at = put_uleb(c->at, cp_record_zigzag((uint64_t)e->depth - expected));
+		c->at = cp_record_put_uleb(c->at, cp_record_zigzag((uint64_t)e->depth - expected));
 	}
 	if (!frame) {
 		*what |= CP_CALL_ODD_FUNCTION;
-		c->at = put_uleb(c->at, e->function);
+		c->at = cp_record_put_uleb(c->at, e->function);
 		use(c, e->function);
 	}
 	if (e->flags) {
@@ -169,14 +159,14 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 	}
 	if (e->target != CP_RECORD_NONE) {
 		*what |= CP_CALL_ODD_TARGET;
-		c->at = put_uleb(c->at, by_signal ? e->target : (uint64_t)e->target + 1);
+		c->at = cp_record_put_uleb(c->at, by_signal ? e->target : (uint64_t)e->target + 1);
 		if (!by_signal)
 			use(c, e->target);
 	}
 	if (!enter && !frame) {
 		*what |= CP_CALL_ODD_DURATION;
-		c->at = put_uleb(c->at, duration);
-		c->at = put_uleb(c->at, inner);
+		c->at = cp_record_put_uleb(c->at, duration);
+		c->at = cp_record_put_uleb(c->at, inner);
 	}
 	form = form_of(c, e);
 	if (form && *form != c->form) {
@@ -213,7 +203,9 @@ static inline void put_event(struct coding *c, const struct cp_call_entry *e)
 	}
 	put_first(c, e->kind == CP_RECORD_LEAVE ? CP_CALL_LEAVE : CP_CALL_TAIL, e->ts_ns);
 	if (e->kind == CP_RECORD_TAIL_CALL) {
-		c->at = put_uleb(c->at, e->target == CP_RECORD_NONE ? 0 : (uint64_t)e->target + 1);
+		c->at = cp_record_put_uleb(c->at, e->target == CP_RECORD_NONE
+							  ? 0
+							  : (uint64_t)e->target + 1);
 		if (e->target != CP_RECORD_NONE)
 			use(c, e->target);
 	}

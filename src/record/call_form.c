@@ -36,16 +36,6 @@ struct cp_call_forms {
 	struct cp_interner texts;
 };
 
-static uint8_t *put_uleb(uint8_t *at, uint64_t value)
-{
-	while (value >= 0x80) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
 /* ---- forms ---- */
 
 static void put_name(struct cp_buf *out, const char *text)
@@ -174,9 +164,9 @@ uint8_t *cp_call_form_put(struct cp_call_coder *coder, uint32_t number, uint8_t 
 	const struct form *form;
 
 	if (!number)
-		return put_uleb(at, 0);
+		return cp_record_put_uleb(at, 0);
 	form = in_block(coder, number, &fresh);
-	at = put_uleb(at, form->number);
+	at = cp_record_put_uleb(at, form->number);
 	if (!fresh)
 		return at;
 	memcpy(at, form->bytes.bytes, form->bytes.size);
@@ -190,11 +180,11 @@ static uint8_t *put_text(struct cp_call_forms *forms, const char *bytes, size_t 
 	bool fresh;
 
 	if (!bytes || !cp_intern(&forms->texts, bytes, size, &number, &fresh))
-		return put_uleb(at, 0);
-	at = put_uleb(at, 1 + cut + 2 * (uint64_t)number);
+		return cp_record_put_uleb(at, 0);
+	at = cp_record_put_uleb(at, 1 + cut + 2 * (uint64_t)number);
 	if (!fresh)
 		return at;
-	at = put_uleb(at, size);
+	at = cp_record_put_uleb(at, size);
 	memcpy(at, bytes, size);
 	at[size] = 0;
 	return at + size + 1;
@@ -205,7 +195,7 @@ static uint8_t *put_less(uint64_t *last, uint64_t value, uint8_t *at)
 	uint64_t step = value - *last;
 
 	*last = value;
-	return put_uleb(at, cp_record_zigzag(step));
+	return cp_record_put_uleb(at, cp_record_zigzag(step));
 }
 
 /* NULL: the pointer is. */
@@ -224,7 +214,7 @@ static uint8_t *put_value(struct cp_call_forms *forms, struct item *item, const 
 			return at;
 		break;
 	case CPROF_VALUE_FLOAT:
-		at = put_uleb(at, __builtin_bswap64(v->u.u));
+		at = cp_record_put_uleb(at, __builtin_bswap64(v->u.u));
 		break;
 	default:
 		at = put_less(&item->last, v->u.u, at);

@@ -282,16 +282,6 @@ static uint64_t packed(uint8_t how, uint64_t v, uint64_t last)
 
 #define ULEB_MAX 10
 
-static size_t uleb(uint8_t *to, uint64_t value)
-{
-	size_t n = 0;
-
-	for (; value > 0x7f; value >>= 7)
-		to[n++] = (uint8_t)(value | 0x80);
-	to[n++] = (uint8_t)value;
-	return n;
-}
-
 void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count)
 {
 	uint64_t scale = common_divisor(values, count), last = 0, v;
@@ -315,7 +305,7 @@ void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t cou
 			cp_buf_add(out, some, used);
 			used = 0;
 		}
-		used += uleb(some + used, packed(how, v, last));
+		used = (size_t)(cp_record_put_uleb(some + used, packed(how, v, last)) - some);
 	}
 	cp_buf_add(out, some, used);
 }

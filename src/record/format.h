@@ -187,6 +187,17 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count);
 /* The same without the numbers. */
 void cp_record_pass_column(struct cp_cursor *c, size_t count);
 
+/* Writes LEB128 at `at`, where there is room for 10 bytes; tells where that ends. */
+static inline uint8_t *cp_record_put_uleb(uint8_t *at, uint64_t value)
+{
+	while (value >= 0x80) {
+		*at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
 static inline uint64_t cp_record_zigzag(uint64_t v)
 {
 	return v << 1 ^ (v >> 63 ? UINT64_MAX : 0);

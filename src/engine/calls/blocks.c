@@ -63,24 +63,15 @@ bool engine_blocks_wanted(const cprof_session *s)
 void engine_blocks_tell(cprof_session *s, struct engine_ring *ring)
 {
 	const struct engine_current outer = s->current;
-	cprof_thread *t;
+	cprof_thread *t = ring->block.count ? cprof_thread_from_tid(ring->tid) : NULL;
 
-	if (!ring->block.count)
-		return;
-	t = cprof_thread_from_tid(ring->tid);
 	if (t) {
 		s->current = (struct engine_current){ .process = t->process, .thread = t };
 		engine_raise(s, method_block, t, ring->block.items, ring->block.count);
 		s->current = outer;
 	}
 	ring->block.count = 0;
-	engine_valued_clear(ring);
-}
-
-void engine_blocks_release(struct engine_ring *ring)
-{
-	cp_vec_free(&ring->block);
-	engine_valued_release(ring);
+	engine_valued_clear(ring); /* texts of records that went the way of hits, too */
 }
 
 void engine_blocks_tell_all(cprof_session *s)
@@ -130,15 +121,16 @@ static struct engine_plain_site look_at(cprof_session *s, const cprof_process *p
 	const struct engine_traced *t =
 		site->traced < c->traced.count ? c->traced.items[site->traced] : NULL;
 	cprof_image *image = t ? engine_detours_image(p, site->traced) : NULL;
+	bool valued;
 
 	if (!image || site->also || t->disarmed || t->family || t->by_return ||
 	    (t->flags & ~VALUES) != CALLS || t->function->kind == CP_PROBE_PLT ||
 	    (c->rate_said && t->max_rate))
 		return ret;
 	ret.function = engine_traced_function(s, image, site->traced);
-	if (site->valued && site->kind != ENGINE_SITE_TAIL)
-		ret.valued = engine_valued_of(s, site);
-	if (!ret.function || (site->valued && !ret.valued && site->kind != ENGINE_SITE_TAIL))
+	valued = site->valued && site->kind != ENGINE_SITE_TAIL;
+	ret.valued = valued ? engine_valued_of(s, site) : NULL;
+	if (!ret.function || (valued && !ret.valued))
 		return ret;
 	if (site->kind == ENGINE_SITE_ENTRY && !is_start(ret.function))
 		ret.what = ENGINE_PLAIN_ENTER;
@@ -312,17 +304,12 @@ static bool take_values(const struct engine_blocks *b, const struct cp_record_pl
 {
 	const struct engine_valued *valued = to->site->valued;
 	struct engine_ring *ring = b->ring;
-	bool full = ring->block.count == BLOCK_MAX;
 
-	if (!full && valued)
-		to->values = engine_valued_read(b->session, b->thread->process, ring, valued, r,
-						to->sp, &full);
-	if (!full)
-		return !valued || to->values;
-	engine_blocks_tell(b->session, ring);
+	if (ring->block.count == BLOCK_MAX || (valued && !engine_valued_fits(ring, valued, r)))
+		engine_blocks_tell(b->session, ring);
 	if (valued)
-		to->values = engine_valued_read(b->session, b->thread->process, ring, valued, r,
-						to->sp, &full);
+		to->values =
+			engine_valued_read(b->session, b->thread->process, ring, valued, r, to->sp);
 	return !valued || to->values;
 }
 

@@ -35,7 +35,5 @@ size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_rea
 void engine_blocks_tell(cprof_session *s, struct engine_ring *ring);
 /* The same of all threads. */
 void engine_blocks_tell_all(cprof_session *s);
-/* Frees what a ring's block takes; it was told. */
-void engine_blocks_release(struct engine_ring *ring);
 
 #endif

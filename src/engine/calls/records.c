@@ -25,6 +25,7 @@
 #include "engine/probes/rings.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
+#include "engine/probes/valued.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 
@@ -387,7 +388,7 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 		return;
 	ring = &rings->items[e->target];
 	engine_blocks_tell(s, ring);
-	engine_blocks_release(ring);
+	engine_valued_release(ring);
 	*ring = (struct engine_ring){ .tid = e->e.tid, .sp = e->sp };
 	cp_records_follow(&ring->records,
 			  rings->memory + e->target * cp_detour_ring_size(rings->code.log),
@@ -411,7 +412,7 @@ void engine_records_end(cprof_process *p, int32_t tid)
 		if (tid ? ring->tid != tid : !t || t->process != p)
 			continue;
 		engine_blocks_tell(p->session, ring);
-		engine_blocks_release(ring);
+		engine_valued_release(ring);
 		ring->tid = 0;
 		ring->records.ring = NULL; /* from now on it may be another thread's */
 		ring->has_next = false;

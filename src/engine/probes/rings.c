@@ -44,10 +44,8 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
 	if (rings->memory)
 		munmap(rings->memory, rings->size);
-	for (i = 0; rings->items && i < rings->count; i++) {
-		cp_vec_free(&rings->items[i].block);
+	for (i = 0; rings->items && i < rings->count; i++)
 		engine_valued_release(&rings->items[i]);
-	}
 	cp_map_free(&rings->callers);
 	free(rings->items);
 	free(rings);

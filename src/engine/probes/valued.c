@@ -219,19 +219,22 @@ static bool read_text(const cprof_process *p, struct engine_ring *ring,
 	return true;
 }
 
+bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valued *v,
+			const struct cp_record_plain *r)
+{
+	return ring->values.count + v->form->count <= VALUES_MOST &&
+	       (!v->text_count || ring->text.count + r->words * 8u <= TEXT_MOST);
+}
+
 const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
 				      struct engine_ring *ring, const struct engine_valued *v,
-				      const struct cp_record_plain *r, uint64_t sp, bool *full_ret)
+				      const struct cp_record_plain *r, uint64_t sp)
 {
-	size_t count = v->form->count, text = 0;
+	size_t count = v->form->count, text;
 	unsigned at = v->first_text, i;
 	cprof_value *to;
 
 	if (!reserve(ring))
-		return NULL;
-	*full_ret = ring->values.count + count > VALUES_MOST ||
-		    (v->text_count && ring->text.count + r->words * 8u > TEXT_MOST);
-	if (*full_ret)
 		return NULL;
 	to = ring->values.items + ring->values.count;
 	text = ring->text.count;
@@ -258,6 +261,7 @@ void engine_valued_clear(struct engine_ring *ring)
 
 void engine_valued_release(struct engine_ring *ring)
 {
+	cp_vec_free(&ring->block);
 	cp_vec_free(&ring->values);
 	cp_vec_free(&ring->text);
 }

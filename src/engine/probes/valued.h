@@ -24,17 +24,20 @@ struct engine_valued {
 const struct engine_valued *engine_valued_of(cprof_session *s, struct engine_site *site);
 void engine_valued_free(struct engine_valued *valued);
 
-/* Reads a record's values into the ring's block. NULL: it takes the way of hits, or
- * (`*full_ret`) there is no room until the block is told. */
+/* Is there room for the record's values, before the block is told? */
+bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valued *valued,
+			const struct cp_record_plain *record);
+/* Reads a record's values into the ring's block, where they fit. NULL: it takes the way of
+ * hits. */
 const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
 				      struct engine_ring *ring, const struct engine_valued *valued,
-				      const struct cp_record_plain *record, uint64_t sp,
-				      bool *full_ret);
+				      const struct cp_record_plain *record, uint64_t sp);
 
 /* Gives back what was read last: the record goes the way of hits. */
 void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *valued);
 /* The block was told. */
 void engine_valued_clear(struct engine_ring *ring);
+/* Frees the block, too. */
 void engine_valued_release(struct engine_ring *ring);
 
 #endif
