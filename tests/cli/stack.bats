@@ -37,6 +37,11 @@ known() {
 	grep -q '^stack ' "$tracee_output"
 }
 
+known_asleep() {
+	asleep "$@"
+	grep -q '^stack ' "$tracee_output"
+}
+
 @test "the known stacks, without stopping a blocked thread" {
 	needs jq
 	local program
@@ -235,7 +240,7 @@ as_gdb() {
 @test "the same frames in the same order as gdb, blocked threads not stopped" {
 	needs jq gdb
 	local spinning
-	known known_stack
+	known_asleep known_stack
 	spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output" | tr '\n' ' ')
 	take
 	gdb_frames
@@ -249,7 +254,7 @@ as_gdb() {
 	needs jq gdb
 	local spinning program
 	for program in known_stack known_stack_O0 known_stack_static; do
-		known "$program"
+		known_asleep "$program"
 		spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output" | tr '\n' ' ')
 		take --stop
 		gdb_frames
@@ -296,18 +301,18 @@ both_as_gdb() {
 	assert_failure 2
 	assert_line --index 0 \
 		"cprof: libunwind-ptrace walks threads that stand still: say --stop, too"
-	known known_stack
+	known_asleep known_stack
 	spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output" | tr '\n' ' ')
 	# shellcheck disable=SC2086 # numbers
 	both_as_gdb known_stack $spinning
 	finish
 	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
-	begin sample_cpp
+	asleep sample_cpp
 	spinning=$(awk '$1 == "stack" && $3 != "blocked" { print $2 }' "$tracee_output" | tr '\n' ' ')
 	# shellcheck disable=SC2086 # numbers
 	both_as_gdb sample_cpp $spinning
 	finish
-	begin many_threads --threads=40
+	asleep many_threads --threads=40
 	both_as_gdb many_threads
 	finish
 	assert_equal "$finished" "status 0, many_threads: ok N idle threads"

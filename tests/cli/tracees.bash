@@ -131,6 +131,25 @@ begin() {
 	mkfifo ready
 	exec {ready_fd}<>ready
 	start "$TRACEES/$1" --ready=ready --until=stop --limit="$(long_or 1800 240)" "${@:2}"
+	is_ready "$1"
+}
+
+# asleep NAME ARG...: the same, but who waits is in one read, not in nap after nap:
+# for those who look at its frames twice.
+asleep() {
+	rm -f ready hold
+	mkfifo ready hold
+	exec {ready_fd}<>ready
+	# shellcheck disable=SC2016 # the inner one expands
+	start bash -c 'exec "$@" <hold' - \
+		"$TRACEES/$1" --ready=ready --until=- --limit="$(long_or 1800 240)" "${@:2}"
+	exec {hold_fd}>hold
+	is_ready "$1"
+	until_true grep -q '^0 0x0 ' "/proc/$tracee/syscall"
+}
+
+# is_ready NAME: waits for it; its pid is in $tracee, what it prints in $tracee_output.
+is_ready() {
 	read -r -t 60 -u "$ready_fd" tracee _ || {
 		exec {ready_fd}>&-
 		echo "$1 is not ready: $(cat out)" >&2
@@ -153,6 +172,8 @@ take() {
 finish() {
 	local status=0
 	: >stop
+	[ -z "${hold_fd-}" ] || exec {hold_fd}>&-
+	hold_fd=
 	wait "$pid" || status=$?
 	finished="status $status, $(verdict "$tracee_output")"
 }
