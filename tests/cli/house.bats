@@ -52,6 +52,17 @@ summary() { run scripts/summary build "$@"; }
 	assert_equal "${lines[-1]}" '2 passed, 1 failed'
 }
 
+@test "of a failed program without cases its last words are shown" {
+	tree
+	sed -i '/unit/s/"OK"/"FAIL", "stderr": "well\\ntest.c:3: failed: 1 == 2\\n"/' \
+		build/meson-logs/testlog.json
+	summary
+	assert_failure
+	assert_line 'failed: unit: fail'
+	assert_line '  test.c:3: failed: 1 == 2'
+	assert_equal "${lines[-1]}" '2 passed, 1 failed'
+}
+
 @test "a skip is listed with its reason, or a failure" {
 	tree
 	sed -i 's/ok 2 second/& # skip no right to do it/' build/meson-logs/testlog.json
