@@ -389,3 +389,91 @@ END
 		assert_equal "$(calls plugin_work)" 800
 	done
 }
+
+# Faults there come to a thread of the program's, which may be stopped, or wait.
+@test "pointers into memory whose faults the program serves itself: nobody waits for them" {
+	cat >served.c <<'END'
+/* Passes pointers to pages that nobody filled, and counts the faults that it is asked to serve. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline, noclone))
+#define PAGES 64
+struct thing { long a; const char *name; };
+static volatile long sink, faults;
+static char *area, *filled;
+static int fd;
+OWN int text(const char *s) { sink += (long)s & 1; return 1; }
+OWN int thing(struct thing *t) { sink += (long)t & 1; return 2; }
+OWN long serve(long at)
+{
+	struct uffdio_copy copy = { .dst = at & -4096L, .src = (long)filled, .len = 4096 };
+	faults++;
+	ioctl(fd, UFFDIO_COPY, &copy);
+	return at;
+}
+static void *server(void *arg)
+{
+	struct uffd_msg m;
+	while (read(fd, &m, sizeof(m)) == sizeof(m)) serve(m.arg.pagefault.address);
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	pthread_t t;
+	filled = aligned_alloc(4096, 4096);
+	strcpy(filled, "filled");
+	area = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 100; i++) { struct thing x = { i, "x" }; text("own"); thing(&x); }
+	if (argc > 1 && !strcmp(argv[1], "device")) {
+		int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+		fd = device < 0 ? -1 : ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC);
+	} else {
+		fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	}
+	if (fd < 0) fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	all.range.start = (long)area; all.range.len = PAGES * 4096;
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &all)) { puts("no userfaultfd"); return 0; }
+	if (argc > 1 && !strcmp(argv[1], "served")) pthread_create(&t, NULL, server, NULL);
+	while (argc > 2 && access(argv[2], F_OK)) { text("waits"); usleep(1000); }
+	for (int i = 0; i < 10; i++) text(area + i * 4096);
+	for (int i = 10; i < 20; i++) thing((struct thing *)(area + i * 4096));
+	printf("%ld faults\n", faults);
+	if (argc > 1 && !strcmp(argv[1], "served")) printf("%s after %ld fault\n", area, faults);
+}
+END
+	gcc -O1 -g -pthread -o served served.c
+	for who in nobody device served; do
+		alone ./served "$who"
+		for how in "" --traps; do
+			traced -t text,thing,serve -a $how -- ./served "$who"
+			assert_equal "$(calls text) $(calls thing)" "110 110"
+		done
+	done
+	# Who has it before anybody attaches.
+	alone ./served nobody
+	for how in "" --traps; do
+		rm -f go
+		start ./served nobody go
+		local program=$pid
+		"$CPROF" attach -q -o x.data -t text,thing -a $how "$program" 3>&- &
+		local controller=$!
+		started+=("$controller")
+		until_true "$CPROF" ctl "$program" status >status
+		: >go
+		wait "$program" "$controller"
+		diff alone.out out
+		assert_equal "$(calls thing)" 10
+	done
+}

@@ -6,8 +6,9 @@
  *         of the first thread   where the kernel put the program's arguments
  *         of others             the thread pointer, as glibc and musl place it
  *     the program's own image, which nobody unmaps, and its arguments
- *     other pages, when the kernel was asked about each, if no filter minds that, and
- *     no device is mapped, which may take it for more than reading
+ *     other pages, when the kernel was asked about each, if no filter minds that, no
+ *     page may be another thread's to serve, and no device is mapped, which may take it
+ *     for more than reading
  *
  * /proc/pid/maps joins neighbours, so where a mapping ends says nothing. Who may not read
  * what its records need, or is deeper than a record has room for, stops at its calls, and
@@ -16,8 +17,10 @@
  */
 #include "engine/calls/reading.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -42,6 +45,27 @@ static bool is_filtered(const cprof_thread *t)
 	return mode > 0;
 }
 
+/* Does it have a descriptor by which faults are served? */
+static bool serves_faults(const cprof_process *p)
+{
+	char path[64], to[32];
+	struct dirent *entry;
+	bool serves = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)p->pid);
+	dir = opendir(path);
+	while (dir && !serves && (entry = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, to, sizeof(to) - 1);
+
+		to[n < 0 ? 0 : n] = 0;
+		serves = strstr(to, "[userfaultfd]");
+	}
+	if (dir)
+		closedir(dir);
+	return serves;
+}
+
 /* Would a filter that the program installs be seen? */
 static bool is_watched(const cprof_process *p)
 {
@@ -59,8 +83,9 @@ static bool is_watched(const cprof_process *p)
 
 static bool is_device(const char *path)
 {
-	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0 &&
-	       strncmp(path, "/dev/zero", 9) != 0;
+	return !strncmp(path, "/sys/", 5) ||
+	       (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0 &&
+		strncmp(path, "/dev/zero", 9) != 0);
 }
 
 /* Notes the ranges of the program's image that can be read; true: a device is mapped, or
@@ -133,6 +158,9 @@ void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e)
 	ring = &rings->items[e->target];
 	ring->cuts = false;
 	ring->deep = 0;
+	if (!detours->looked)
+		detours->silent |= serves_faults(t->process);
+	detours->looked = true;
 	memory.self = rings->base + e->target * cp_detour_ring_size(rings->code.log);
 	memory.stack_end = engine_thread_stack_end(t, e->caller);
 	memory.stack_low = memory.stack_end ? t->stack_low : 0;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Before a thread has its system calls filtered: detours that follow pointers ask the
- * kernel about pages (arch/x86_64/detour_reach.c), which a filter may end the program
- * for. Its way there is prctl() or syscall() of its C library; where that has no such
- * symbols, nothing is asked (calls/reading.c).
+ * Before a thread has its system calls filtered, or serves faults itself: detours that
+ * follow pointers ask the kernel about pages (arch/x86_64/detour_reach.c). A filter may
+ * end the program for that, and a missing page of a range that userfaultfd(2) watches
+ * waits for a thread that serves it, which may wait for the one that asks. Its way there
+ * is prctl() or syscall() of its C library, or ioctl() of /dev/userfaultfd; where that has
+ * no such symbols, nothing is asked (calls/reading.c).
  */
+#include <linux/ioctl.h>
+#include <linux/userfaultfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -39,8 +43,17 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 
 	if (!hit->regs.known ||
 	    (hit->what == PRCTL ? filters(first)
-				: first == SYS_seccomp ||
+				: first == SYS_seccomp || first == SYS_userfaultfd ||
 					  (first == SYS_prctl && filters(hit->regs.r[args[1]]))))
+		engine_reading_forbid(s->current.process);
+}
+
+/* Any request to a descriptor of userfaultfd: it comes before a range is watched. */
+static void on_ioctl(cprof_session *s, const struct engine_hit *hit)
+{
+	uint64_t request = hit->regs.r[cp_arch_host()->args[1]];
+
+	if (!hit->regs.known || (request >> _IOC_TYPESHIFT & _IOC_TYPEMASK) == UFFDIO)
 		engine_reading_forbid(s->current.process);
 }
 
@@ -66,4 +79,18 @@ const struct engine_family engine_probing_family = {
 	.watch_count = CP_ARRAY_SIZE(watches),
 	.hit = on_hit,
 	.disarmed = disarmed,
+};
+
+/* A family of its own: who makes such calls all the time (of a terminal, of a virtual
+ * machine's) is not watched for it any more, and no worse off for that. */
+static const struct engine_watch serving[] = {
+	{ "ioctl", 0, CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS, SYSCALL_OFTEN },
+};
+
+const struct engine_family engine_serving_family = {
+	.name = "serving",
+	.enabled = is_enabled,
+	.watches = serving,
+	.watch_count = CP_ARRAY_SIZE(serving),
+	.hit = on_ioctl,
 };

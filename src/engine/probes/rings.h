@@ -83,7 +83,8 @@ struct engine_detours {
 	CP_VEC(struct engine_plain_site) plain; /* by site */
 	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */
 	uint64_t changes;
-	bool silent; /* system calls are filtered, or may be: none is made to follow a pointer */
+	bool silent; /* no system call is made to follow a pointer (families/probing.c) */
+	bool looked; /* ... for what the process already had when its first ring was given */
 };
 
 /* The process's rings, made when it has none; NULL: it can't have any. */

@@ -51,6 +51,7 @@ struct engine_site;
 	X(IFUNCS, ifuncs) \
 	X(ROOTS, roots) \
 	X(PROBING, probing) \
+	X(SERVING, serving) \
 	X(COVERAGE, coverage)
 
 enum engine_family_id {

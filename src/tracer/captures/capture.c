@@ -4,8 +4,8 @@
  *
  * How much of the stack: from a little below sp up to where the last walk of
  * this thread found its end (the controller writes that into the hints). As
- * long as that is unknown, as much as is allowed: process_vm_readv() copies
- * up to the first page that isn't there.
+ * long as that is unknown, as much as is allowed, up to the first page that isn't
+ * there.
  *
  * A signal handler may run on a stack of its own. Where the walk found, on that
  * stack, the stack pointer that the kernel saved, there we look the next time,
@@ -28,6 +28,7 @@
 #include "tracer/captures/sample.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
+#include "tracer/memory/remote.h"
 #include "tracer/memory/space.h"
 #include "tracer/memory/unslot.h"
 
@@ -40,15 +41,6 @@
 /* As much of a signal frame, around the saved stack pointer, does the walk need. */
 #define LINK_ROOM 512u
 #define SAMPLES_NEW 32 /* of a program: the controller is woken for each */
-
-static size_t read_memory(pid_t tid, uint64_t addr, void *to, size_t size)
-{
-	struct iovec local = { to, size };
-	struct iovec remote = { (void *)(uintptr_t)addr, size };
-	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
-
-	return n > 0 ? (size_t)n : 0;
-}
 
 static uint64_t hint_of(const struct thread *t, const _Atomic uint64_t *hints)
 {
@@ -116,8 +108,11 @@ uint64_t capture_fork(pid_t pid)
 		stack = args[1];
 	} else if (at.nr == SYS_clone3) {
 		struct clone_args how;
+		struct iovec to = { &how, CLONE_ARGS_SIZE_VER0 };
+		struct iovec from = { (void *)(uintptr_t)args[0], CLONE_ARGS_SIZE_VER0 };
 
-		if (read_memory(pid, args[0], &how, CLONE_ARGS_SIZE_VER0) != CLONE_ARGS_SIZE_VER0)
+		/* Nobody serves it: the kernel has just read it. */
+		if (process_vm_readv(pid, &to, 1, &from, 1, 0) != CLONE_ARGS_SIZE_VER0)
 			return 0;
 		flags = how.flags;
 		stack = how.stack;
@@ -134,14 +129,15 @@ static uint32_t copy_piece(const struct tracer *tr, const struct thread *t, uint
 			   uint32_t red_zone, uint64_t end, void *to, size_t most,
 			   uint64_t *base_ret)
 {
+	struct space *space = t->process->space;
 	uint64_t from = (sp - red_zone) & ~UINT64_C(7);
-	size_t got =
-		read_memory(t->tid, from, to, end ? end - from : stack_room(tr, t, from, most));
+	size_t got = remote_read_one(space, t->tid, from, to,
+				     end ? end - from : stack_room(tr, t, from, most));
 
 	if (!got) { /* the red zone may lie on a page that was never touched */
 		from = sp & ~UINT64_C(7);
-		got = read_memory(t->tid, from, to,
-				  end ? end - from : stack_room(tr, t, from, most));
+		got = remote_read_one(space, t->tid, from, to,
+				      end ? end - from : stack_room(tr, t, from, most));
 	}
 	*base_ret = from;
 	return (uint32_t)got & ~7u;

@@ -8,24 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-/* Reads several pieces; process_vm_readv() ends at the first page that is not
- * there, and is asked again for what comes behind. */
-static void read_pieces(pid_t tid, struct iovec *to, struct iovec *from, uint32_t *got, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n) {
-		ssize_t r = process_vm_readv(tid, to + i, n - i, from + i, n - i, 0);
-		size_t left = r > 0 ? (size_t)r : 0;
-
-		while (i < n && left >= from[i].iov_len) {
-			got[i] = (uint32_t)from[i].iov_len;
-			left -= from[i++].iov_len;
-		}
-		if (i < n)
-			got[i++] = (uint32_t)left;
-	}
-}
+#include "tracer/memory/remote.h"
 
 uint32_t fetch_vector(pid_t tid, struct cp_hit_vector *to)
 {
@@ -128,7 +111,7 @@ static void fetch_level(const struct at *at, const struct site *site,
 		to[n] = (struct iovec){ b + 1, fetches[*next].size };
 		from[n++] = (struct iovec){ (void *)(uintptr_t)b->address, fetches[*next].size };
 	}
-	read_pieces(at->t->tid, to, from, got, n);
+	remote_read(at->space, at->t->tid, to, from, got, n);
 	for (i = 0; i < n; i++) {
 		if (which[i] == SIZE_MAX)
 			continue;

@@ -25,7 +25,7 @@ struct space *space_create(pid_t pid)
 
 	if (space)
 		*space = (struct space){
-			.users = 1, .pid = pid, .mem = -1, .table = table_create()
+			.users = 1, .pid = pid, .mem = -1, .pagemap = -1, .table = table_create()
 		};
 	if (space && space->table)
 		return space;
@@ -48,6 +48,7 @@ void space_release(struct space *space)
 	detours_forget(space);
 	free(space->heap.live);
 	cp_close_fd(&space->mem);
+	cp_close_fd(&space->pagemap);
 	free(space);
 }
 

@@ -73,6 +73,7 @@ struct space {
 	bool kept;
 	pid_t pid; /* one of them */
 	int mem; /* /proc/PID/mem, to read and write; -1: not open yet */
+	int pagemap; /* /proc/PID/pagemap; -1: not open yet, -2: not needed */
 	struct site_table *table;
 	CP_VEC(uint16_t) states; /* by number of the site */
 	CP_VEC(struct site_group) groups;
