@@ -477,3 +477,62 @@ END
 		assert_equal "$(calls thing)" 10
 	done
 }
+
+# No file has an instruction that uses gs, or sets its base.
+@test "a base of gs that code made at run time sets" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >made.c <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#define OWN __attribute__((noinline, noclone))
+static volatile long sink;
+static sigjmp_buf back;
+static void (*set)(void *); static long (*load)(void);
+OWN long work(long x) { sink += x; return x * 3 + 1; }
+static void illegal(int n) { siglongjmp(back, n); }
+static void *thread(void *arg)
+{
+	long *own = calloc(4096, 8), sum = 0;
+	for (long i = 0; i < 1000; i++) sum += work(i);
+	own[1] = (long)own;
+	set(own);
+	for (long i = 0; i < 2000; i++) { sum += work(i); if (load() != (long)own) { puts("another gs"); exit(1); } }
+	for (int i = 0; i < 4096; i++) if (i != 1 && own[i]) { puts("written to"); exit(1); }
+	*(long *)arg = sum;
+	return NULL;
+}
+int main(void)
+{
+	unsigned char *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Each byte is one off, so that this file has none of these instructions. */
+	static const unsigned char set_code[] = { 0xf4, 0x49, 0x10, 0xaf, 0xe0, 0xc4 }; /* wrgsbase %rdi; ret */
+	static const unsigned char load_code[] = { 0x66, 0x49, 0x8c, 0x05, 0x26, 0x09, 0x01, 0x01, 0x01, 0xc4 }; /* mov %gs:8, %rax; ret */
+	for (unsigned i = 0; i < sizeof(set_code); i++) made[i] = set_code[i] - 1;
+	for (unsigned i = 0; i < sizeof(load_code); i++) made[64 + i] = load_code[i] - 1;
+	*(void **)&set = made; *(void **)&load = made + 64;
+	signal(SIGILL, illegal);
+	if (sigsetjmp(back, 1)) { puts("no such instruction"); return 0; }
+	set(NULL);
+	pthread_t t; long sums[4] = { 0 }, sum = 0;
+	for (int i = 0; i < 4; i++) { pthread_create(&t, NULL, thread, &sums[i]); pthread_join(t, NULL); sum += sums[i]; }
+	thread(&sums[0]);
+	set(NULL);
+	for (long i = 0; i < 1000; i++) sum += work(i);
+	printf("%ld\n", sum + sums[0]);
+}
+END
+	gcc -O1 -g -pthread -o made made.c
+	alone ./made
+	for how in "" --traps; do
+		traced -t work $how -- ./made
+		grep -q no alone.out || assert_equal "$(calls work)" 16000
+	done
+	traced -t work -a -r -s 999 -- ./made
+	traced --allocs -- ./made
+}

@@ -423,16 +423,22 @@ static void give_base_back(cprof_image *image)
 	cp_vec_free(&all);
 }
 
-static void look_for_base(cprof_process *p)
+void engine_arm_without_detours(cprof_process *p)
 {
 	size_t i;
 
-	if (!p->detours || !p->detours->rings || p->detours->foreign || !engine_base_used(p))
+	if (!p->detours || !p->detours->rings || p->detours->foreign)
 		return;
 	p->detours->foreign = true;
 	for (i = 0; i < p->images.count; i++)
 		if (p->images.items[i]->mapped && p->images.items[i]->armed)
 			give_base_back(p->images.items[i]);
+}
+
+static void look_for_base(cprof_process *p)
+{
+	if (p->detours && p->detours->rings && !p->detours->foreign && engine_base_used(p))
+		engine_arm_without_detours(p);
 }
 
 static bool is_c_library(const cprof_image *image)

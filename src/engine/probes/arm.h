@@ -30,6 +30,8 @@ void engine_arm_again(cprof_session *s);
  * them when those don't fit beside the others. */
 void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
 			const struct engine_numbers *all);
+/* The process uses what detours find rings by: breakpoints come in their place. */
+void engine_arm_without_detours(cprof_process *p);
 /* Takes out the breakpoints that a killed tracer left in the process. */
 void engine_restore(int32_t pid);
 /* Notes that a forked process has the breakpoints of its parent. */

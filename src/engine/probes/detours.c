@@ -72,13 +72,19 @@ bool engine_detours_has(const cprof_image *image, uint32_t number)
 cprof_image *engine_detours_image(const cprof_process *p, uint32_t number)
 {
 	const struct engine_traced *t = p->session->calls->traced.items[number];
+	cprof_image *image, *had = NULL;
 	size_t i;
 
-	for (i = 0; i < p->images.count; i++)
-		if (p->images.items[i]->assembly == t->assembly &&
-		    engine_detours_has(p->images.items[i], number))
-			return p->images.items[i];
-	return NULL;
+	for (i = 0; i < p->images.count; i++) {
+		image = p->images.items[i];
+		if (image->assembly != t->assembly)
+			continue;
+		if (engine_detours_has(image, number))
+			return image;
+		if (!had && cp_map_get(&image->yielded, number))
+			had = image;
+	}
+	return had;
 }
 
 /* What was looked up of sites may be another way by now. */
@@ -97,6 +103,7 @@ void engine_detours_unmake(cprof_image *image)
 	while (cp_map_next(&image->detoured, &cursor, &number, &made))
 		free((void *)(uintptr_t)made);
 	cp_map_clear(&image->detoured);
+	cp_map_clear(&image->yielded);
 	image->jumps.count = 0;
 }
 
@@ -140,6 +147,8 @@ static bool forget_jumps(cprof_image *image, uint32_t number)
 	size_t i, n = 0;
 
 	note_change(image);
+	if (made)
+		cp_map_put(&image->yielded, number, 1); /* or what was recorded is lost */
 	free(made);
 	cp_map_remove(&image->detoured, number);
 	for (i = 0; i < image->jumps.count; i++)

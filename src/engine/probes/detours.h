@@ -33,7 +33,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 			struct engine_detour_sites *ret);
 /* Has the function a detour in the image? */
 bool engine_detours_has(const cprof_image *image, uint32_t number);
-/* The image of the process that has it; NULL: none. */
+/* The image of the process that has it, or had it last; NULL: none. */
 cprof_image *engine_detours_image(const cprof_process *p, uint32_t number);
 /* The same sites once more, of a function whose detours were taken out since: what they lead
  * to is still there. False: it has none. */

@@ -182,6 +182,7 @@ void engine_image_forget_sites(cprof_image *image)
 		free((void *)(uintptr_t)made);
 	cp_map_free(&image->slots);
 	cp_map_free(&image->detoured);
+	cp_map_free(&image->yielded);
 	cp_vec_free(&image->jumps);
 }
 

@@ -88,6 +88,7 @@ struct cprof_image {
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */
 	/* Numbers of traced functions that have detours here -> what stands of them, owned. */
 	struct cp_map detoured;
+	struct cp_map yielded; /* functions that had some: records may be left to tell */
 	CP_VEC(struct engine_jump) jumps; /* where theirs are, sorted: no breakpoint may be there */
 	uint64_t area, area_size; /* of its slots; 0: none yet */
 	struct engine_ready_area ready; /* for its slots, once they are wanted */

@@ -6,6 +6,8 @@
  *     where a ring is full           the thread has no ring of its own yet: it gets one,
  *                                    and goes on
  *     on another stack               it is told by an event (foreign.h)
+ *     a fault in the code            of a pointer that it followed: on behind that; of a
+ *                                    base that is the program's: out, and no detours
  */
 #include "tracer/hits/detour.h"
 
@@ -101,6 +103,32 @@ bool detour_fault(struct thread *t, int signal)
 	if (!served && signal == SIGSEGV)
 		served = serve_time_stamp(space, s.pc, prstatus);
 	return served && regs_write(t->tid, prstatus);
+}
+
+/* The record that it began, if any, is in no ring of ours. */
+static bool lead_out_of_foreign(struct thread *t)
+{
+	const struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8], base;
+	uint32_t ring;
+
+	if (!regs_read(t->tid, prstatus))
+		return false;
+	base = cp_arch_ring_base(prstatus);
+	return base && !rings_find(space->rings, base, &ring) && detours_hide(space, prstatus) &&
+	       regs_write(t->tid, prstatus);
+}
+
+bool detour_base_fault(struct tracer *tr, struct thread *t, int signal)
+{
+	siginfo_t si;
+
+	if (!t->process->space->rings || t->process->guest || tr->ending ||
+	    (signal != SIGSEGV && signal != SIGBUS) || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) ||
+	    si.si_code <= 0 || !lead_out_of_foreign(t))
+		return false;
+	emit(tr, CP_EVENT_BASE, t->process->pid, t->tid);
+	return true;
 }
 
 /* ---- rings ---- */

@@ -287,6 +287,11 @@ static enum next at_signal(struct tracer *tr, struct stop *s)
 		s->seen_ns = cp_now();
 		return NEXT_HIT;
 	}
+	if (detour_base_fault(tr, s->t, s->signal)) {
+		s->seen_ns = cp_now();
+		s->hit = HIT_HOLD;
+		return NEXT_HIT;
+	}
 	told = finish_told(s->t, s->signal);
 	if (!told && !report_signal(tr, s->t, s->signal) && !tr->ending)
 		return NEXT_FULL;
