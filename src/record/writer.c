@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "record/call_gather.h"
 #include "record/counters.h"
 #include "record/drain.h"
 
@@ -53,6 +54,7 @@ struct cp_record_writer {
 	uint64_t summed; /* events of calls that are added up */
 	struct cp_buf sum; /* the row under way */
 	struct cp_call_coder coder; /* of blocks of calls */
+	struct cp_call_gather gather; /* of those to come */
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
 };
@@ -368,6 +370,29 @@ static void round_times(struct cp_record_writer *w, struct cp_record_sample *s)
 	thread->rest_ns -= s->weight_ns;
 }
 
+/* The batch under way is complete. */
+static void seal(struct cp_record_writer *w)
+{
+	struct cp_record_totals *totals;
+	struct cp_record_lost lost;
+
+	if (!w->batch)
+		return;
+	totals = &w->batch->totals;
+	*totals = w->totals;
+	totals->samples_lost += w->lost;
+	totals->calls = w->calls + w->summed;
+	totals->calls_lost += w->calls_lost;
+	totals->annotations = w->annotations;
+	totals->annotations_lost += w->annotations_lost;
+	lost = cp_record_drain_put(&w->drain, cp_steal(w->batch));
+	w->lost += lost.samples;
+	w->calls_lost += lost.calls;
+	w->calls -= lost.calls;
+	w->annotations_lost += lost.recorded;
+	w->annotations -= lost.annotations;
+}
+
 void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample *s)
 {
 	struct cp_record_sample sample = *s;
@@ -386,7 +411,7 @@ void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample 
 	if (!cp_vec_push(&b->samples, sample))
 		no_memory(w);
 	if (b->samples.count >= BATCH_SAMPLES_MAX)
-		cp_record_flush(w);
+		seal(w);
 }
 
 void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call)
@@ -411,7 +436,7 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 	if (!cp_record_batch_call(b, &it))
 		no_memory(w);
 	if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
-		cp_record_flush(w);
+		seal(w);
 }
 
 static bool is_told(const struct cp_record_writer *w, const struct cp_call_entry *e)
@@ -435,18 +460,14 @@ static size_t next_block(const struct cp_record_writer *w, const struct cp_call_
 	return n;
 }
 
-void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
-			  const struct cp_call_costs *costs, const struct cp_call_entry *entries,
-			  size_t count)
+static void put_blocks(struct cp_record_writer *w, uint32_t thread,
+		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+		       size_t count)
 {
 	struct cp_call_block block;
 	struct cp_record_batch *b;
 	size_t n, i;
 
-	if (thread >= w->threads.count) {
-		w->calls_lost += count;
-		return;
-	}
 	for (i = 0; i < count; i += n ? n : 1) {
 		n = next_block(w, entries + i, count - i);
 		w->calls_lost += !n;
@@ -461,8 +482,46 @@ void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
 			n = block.count;
 		w->calls += n;
 		if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
-			cp_record_flush(w);
+			seal(w);
 	}
+}
+
+static void put_waiting_of(struct cp_record_writer *w, uint32_t thread)
+{
+	struct cp_call_gathered got;
+	bool failed = false;
+
+	while (cp_call_gather_next(&w->gather, thread, &got, &failed))
+		put_blocks(w, thread, &got.costs, got.entries, got.count);
+	if (failed)
+		no_memory(w);
+}
+
+static void put_waiting(struct cp_record_writer *w)
+{
+	const uint32_t *thread;
+
+	cp_vec_for_each(&w->gather.waiting, thread)
+		put_waiting_of(w, *thread);
+	cp_call_gather_clear(&w->gather);
+}
+
+void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
+			  const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+			  size_t count)
+{
+	if (thread >= w->threads.count) {
+		w->calls_lost += count;
+		return;
+	}
+	if (!cp_call_gather_wants(&w->gather, thread, count)) {
+		put_waiting_of(w, thread);
+		put_blocks(w, thread, costs, entries, count);
+	} else if (!cp_call_gather_add(&w->gather, &w->coder, thread, costs, entries, count)) {
+		no_memory(w);
+	}
+	if (cp_call_gather_is_full(&w->gather))
+		put_waiting(w);
 }
 
 /* A copy that stays where it is. */
@@ -495,7 +554,7 @@ void cp_record_annotation(struct cp_record_writer *w, const struct cp_record_ann
 	    !cp_vec_push(&b->annotations, it))
 		no_memory(w);
 	if (b->annotations.count >= BATCH_ANNOTATIONS_MAX)
-		cp_record_flush(w);
+		seal(w);
 }
 
 void cp_record_life(struct cp_record_writer *w, const struct cp_record_life *life)
@@ -566,24 +625,8 @@ void cp_record_counters(struct cp_record_writer *w, const struct cp_record_count
 
 void cp_record_flush(struct cp_record_writer *w)
 {
-	struct cp_record_totals *totals;
-	struct cp_record_lost lost;
-
-	if (!w->batch)
-		return;
-	totals = &w->batch->totals;
-	*totals = w->totals;
-	totals->samples_lost += w->lost;
-	totals->calls = w->calls + w->summed;
-	totals->calls_lost += w->calls_lost;
-	totals->annotations = w->annotations;
-	totals->annotations_lost += w->annotations_lost;
-	lost = cp_record_drain_put(&w->drain, cp_steal(w->batch));
-	w->lost += lost.samples;
-	w->calls_lost += lost.calls;
-	w->calls -= lost.calls;
-	w->annotations_lost += lost.recorded;
-	w->annotations -= lost.annotations;
+	put_waiting(w);
+	seal(w);
 }
 
 const struct cp_error *cp_record_error(struct cp_record_writer *w)
@@ -622,6 +665,7 @@ static void free_known(struct cp_record_writer *w)
 	cp_interner_free(&w->texts);
 	cp_buf_free(&w->sum);
 	cp_call_coder_free(&w->coder);
+	cp_call_gather_free(&w->gather);
 }
 
 void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "record/call_block_decode.h"
 #include "record/load.h"
+#include "record/reader.h"
 #include "record/sums.h"
 #include "record_model.h"
 
@@ -505,6 +506,50 @@ static void test_damaged(void)
 	close(fds[1]);
 }
 
+static bool add_thread(void *ctx, const struct cp_record_call *call)
+{
+	cp_buf_u8(ctx, (uint8_t)('0' + call->thread));
+	return true;
+}
+
+/* Threads that take turns, and nearly all their events at the same time: the more blocks
+ * they are, the more there is to write and to read; which thread comes first is who had a
+ * block first. */
+static void test_turns(void)
+{
+	const struct cp_record_info info = { .cprof_version = "test" };
+	const uint32_t turns = 5000, order[] = { 2, 0, 3, 1 };
+	struct cp_call_entry pair[] = { { .ts_ns = START_NS, .target = CP_RECORD_NONE },
+					{ .ts_ns = START_NS, .target = CP_RECORD_NONE } };
+	struct cp_buf text = { 0 };
+	struct cp_record_writer *w;
+	struct cp_record *r;
+	int fd = scratch_file();
+	uint32_t i, k;
+
+	pair[1].kind = CP_RECORD_LEAVE;
+	CHECK_OK(cp_record_writer_create(dup(fd), &info, NULL, &w));
+	make_tables(w);
+	for (i = 0; i < turns; i++) {
+		pair[0].ts_ns = START_NS + 800 * i;
+		pair[1].ts_ns = pair[0].ts_ns + 80;
+		for (k = 0; k < THREADS; k++)
+			cp_record_call_block(w, order[i % 2 ? THREADS - 1 - k : k], &costs, pair,
+					     2);
+	}
+	cp_record_writer_destroy(w, NULL);
+	r = load_file(fd);
+	CHECK_U64(cp_record_call_count(r), 2 * THREADS * turns);
+	CHECK(r->call_blocks.count && r->call_blocks.count <= 4 * THREADS);
+	CHECK_OK(cp_record_each_call(r, add_thread, &text));
+	CHECK_U64(text.size, 2 * THREADS * turns);
+	for (i = 0; i < turns; i++)
+		CHECK(!memcmp(text.bytes + 2 * THREADS * i, "20312031", 2 * THREADS));
+	cp_buf_free(&text);
+	cp_record_destroy(r);
+	close(fd);
+}
+
 /* Whatever the bytes of a block are, reading ends, and says no more than they can hold. */
 static void test_mutated(void)
 {
@@ -567,6 +612,7 @@ int main(void)
 		test_same(i, 20000, (uint32_t)(40 << i), 4u << i);
 	test_same(20, 200000, 200000, 50); /* blocks that are full */
 	test_same(21, 60000, 20000, DEEP);
+	test_turns();
 	test_damaged();
 	test_mutated();
 	TEST_MAIN_END;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/call_gather.h"
+
+#include <string.h>
+
+#include "record/call_form.h"
+
+#define LARGE 1024 /* events that make a block by themselves */
+#define TOLD_MAX ((size_t)64 << 10) /* events: 3 MB here */
+#define BYTES_MAX ((size_t)4 << 20) /* of values */
+
+static struct cp_call_waiting *waiting(struct cp_call_gather *g, uint32_t thread)
+{
+	while (g->threads.count <= thread)
+		if (!cp_vec_push(&g->threads, (struct cp_call_waiting){ 0 }))
+			return NULL;
+	return &g->threads.items[thread];
+}
+
+bool cp_call_gather_wants(struct cp_call_gather *g, uint32_t thread, size_t count)
+{
+	struct cp_call_waiting *w = waiting(g, thread);
+	bool begun = w && w->begun;
+
+	g->told += count;
+	if (w && count)
+		w->begun = true;
+	return begun && count < LARGE;
+}
+
+static const char *copy(struct cp_call_gather *g, const char *bytes, size_t size, bool *good)
+{
+	const char *got = cp_record_copy(&g->values, bytes, size);
+
+	g->value_bytes += size + 1;
+	*good &= got != NULL;
+	return got;
+}
+
+/* Its values, for the entry's own are of the moment; a form stays, once it is known. */
+static bool keep_values(struct cp_call_gather *g, struct cp_call_coder *coder,
+			struct cp_call_entry *e)
+{
+	size_t size = e->value_count * sizeof(*e->values), i;
+	cprof_value *values = cp_record_alloc(&g->values, size);
+	bool good = values;
+
+	if (!good)
+		return false;
+	cp_call_form_of(coder, e, &i);
+	memcpy(values, e->values, size);
+	g->value_bytes += size;
+	for (i = 0; i < e->value_count; i++) {
+		cprof_value *v = &values[i];
+
+		if (v->symbol)
+			v->symbol = copy(g, v->symbol, strlen(v->symbol), &good);
+		if (v->kind == CPROF_VALUE_STRING)
+			v->u.text.bytes = copy(g, v->u.text.bytes, v->u.text.length, &good);
+	}
+	e->values = values;
+	return good;
+}
+
+static bool add_run(struct cp_call_gather *g, uint32_t thread, const struct cp_call_run *run)
+{
+	struct cp_call_waiting *w = &g->threads.items[thread];
+
+	if ((!w->first && !cp_vec_push(&g->waiting, thread)) || !cp_vec_push(&g->runs, *run))
+		return false;
+	if (w->first)
+		g->runs.items[w->last - 1].next = g->runs.count;
+	else
+		w->first = g->runs.count;
+	w->last = g->runs.count;
+	return true;
+}
+
+bool cp_call_gather_add(struct cp_call_gather *g, struct cp_call_coder *coder, uint32_t thread,
+			const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+			size_t count)
+{
+	const struct cp_call_run run = { .from = g->entries.count,
+					 .count = count,
+					 .costs = *costs };
+	size_t i;
+
+	if (!count)
+		return true;
+	if (!cp_vec_reserve(&g->entries, run.from + count))
+		return false;
+	memcpy(g->entries.items + run.from, entries, count * sizeof(*entries));
+	g->entries.count += count;
+	for (i = run.from; i < g->entries.count; i++)
+		if (g->entries.items[i].value_count && !keep_values(g, coder, &g->entries.items[i]))
+			return false;
+	return add_run(g, thread, &run);
+}
+
+bool cp_call_gather_is_full(const struct cp_call_gather *g)
+{
+	return g->told >= TOLD_MAX || g->value_bytes >= BYTES_MAX;
+}
+
+bool cp_call_gather_next(struct cp_call_gather *g, uint32_t thread, struct cp_call_gathered *ret,
+			 bool *failed)
+{
+	struct cp_call_waiting *w = thread < g->threads.count ? &g->threads.items[thread] : NULL;
+	const struct cp_call_run *run = w && w->first ? &g->runs.items[w->first - 1] : NULL;
+	const struct cp_call_costs costs = run ? run->costs : (struct cp_call_costs){ 0 };
+
+	if (!run)
+		return false;
+	g->joined.count = 0;
+	while (run && !memcmp(&run->costs, &costs, sizeof(costs))) {
+		if (!cp_vec_reserve(&g->joined, g->joined.count + run->count)) {
+			*failed = true;
+			return false;
+		}
+		memcpy(g->joined.items + g->joined.count, g->entries.items + run->from,
+		       run->count * sizeof(*g->joined.items));
+		g->joined.count += run->count;
+		w->first = run->next;
+		run = run->next ? &g->runs.items[run->next - 1] : NULL;
+	}
+	*ret = (struct cp_call_gathered){ g->joined.items, g->joined.count, costs };
+	return true;
+}
+
+void cp_call_gather_clear(struct cp_call_gather *g)
+{
+	const uint32_t *thread;
+
+	cp_vec_for_each(&g->waiting, thread)
+		g->threads.items[*thread].first = 0;
+	g->entries.count = g->runs.count = g->waiting.count = 0;
+	g->told = g->value_bytes = 0;
+	cp_record_arena_free(&g->values);
+}
+
+void cp_call_gather_free(struct cp_call_gather *g)
+{
+	cp_vec_free(&g->entries);
+	cp_vec_free(&g->joined);
+	cp_vec_free(&g->runs);
+	cp_vec_free(&g->threads);
+	cp_vec_free(&g->waiting);
+	cp_record_arena_free(&g->values);
+}
