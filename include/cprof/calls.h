@@ -193,12 +193,16 @@ typedef struct cprof_call_event {
 	uint32_t depth; /* 0: outermost */
 	uint8_t kind; /* cprof_call_event_kind */
 	uint32_t value_count;
-	/* ENTER: arguments; LEAVE: the result; where a profiler asked for contexts, and all of
-	 * them are numbers, enumerators, addresses or texts. NULL: none. [cb] */
+	/* ENTER: arguments; LEAVE: the result; where a profiler asked for contexts, and their
+	 * types alone say what values there are. NULL: none. [cb] */
 	const cprof_value *values;
 	/* What such values have alike whatever call it is: all but number, text, symbol and
 	 * address. The same pointer says that it is the same: a key for what a profiler works
-	 * out of it once. */
+	 * out of it once. A text's kind is STRING, also of one that is a NULL POINTER in
+	 * `values`; where that or another pointer is NULL, the parts are missing there. An
+	 * array with `repeats` has as many items as fit there, those of `values` may be fewer,
+	 * equal ones once. `address`: 0 none, 1 each value has its own, else 2 + the distance
+	 * from where the innermost pointer around it leads, or from the argument. */
 	const cprof_value *form;
 } cprof_call_event;
 

@@ -19,12 +19,14 @@ struct cp_value_request {
 	const struct cp_signature *signature;
 	const struct cp_capture *capture;
 	struct cp_value_arena *arena;
+	struct cp_notes *notes; /* NULL: none are taken (notes.h) */
 };
 struct cp_build {
 	const struct cp_value_request *request;
 	const struct cp_value_limits *limits;
 	const struct cp_shapes *shapes; /* as in struct cp_capture */
 	struct cp_arena *arena;
+	struct cp_notes *notes; /* of the request */
 	uint8_t source;
 	bool live; /* types are completed when they are met: debug information may be read */
 	unsigned left; /* values */

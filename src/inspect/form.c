@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "inspect/form_trial.h"
 #include "inspect/readable.h"
 #include "inspect/scalar.h"
-#include "inspect/value.h"
-#include "inspect/variadic.h"
 
 #define NAMES_MOST 1024 /* different values of enumerations */
 #define NAMES_NEAR 64
@@ -22,7 +21,7 @@ struct name {
 
 struct cp_form_names {
 	struct cp_arena arena;
-	struct cp_map numbers[CP_FORM_VALUES]; /* -> place in `all` */
+	struct cp_map *numbers; /* owned, by item -> place in `all` */
 	CP_VEC(struct name) all;
 	struct name near[NAMES_NEAR];
 };
@@ -42,79 +41,79 @@ static bool is_small_number(const struct cp_type *t)
 	}
 }
 
-/* A pointer that leads nowhere: to what has no size, or what nobody looks into. */
-static bool is_bare_pointer(const struct cp_signature *s, const struct cp_type *t)
+/* WHOLE: it is no such number. */
+static enum cp_form_what number_of(const struct cp_type *t)
 {
-	const struct cp_type *to = cp_type_strip(t->target);
+	const struct cp_type *to;
 
-	if (t->kind == CP_TYPE_POINTER && to && cp_type_characters(t))
-		return false;
-	return !to || !to->size || cp_type_is_reserved(to) ||
-	       (t->kind == CP_TYPE_POINTER && !s->limits.pointers);
-}
-
-static enum cp_form_what what_of(const struct cp_signature *s, const struct cp_type *t)
-{
-	const struct cp_type *to = cp_type_strip(t->target);
-
-	if (is_small_number(t))
+	if (!t || is_small_number(t) || t->kind == CP_TYPE_MEMBER_POINTER)
 		return CP_FORM_NUMBER;
 	if (t->kind == CP_TYPE_FLOAT && !(t->flags & (CP_TYPE_DECIMAL | CP_TYPE_BFLOAT)))
 		return t->size == 8   ? CP_FORM_DOUBLE
 		       : t->size == 4 ? CP_FORM_SINGLE
-				      : CP_FORM_NOTHING;
+				      : CP_FORM_WHOLE;
 	if (t->kind == CP_TYPE_ENUM && t->size && t->size <= 8)
 		return CP_FORM_ENUM;
 	if (t->kind != CP_TYPE_POINTER && t->kind != CP_TYPE_REFERENCE)
-		return CP_FORM_NOTHING;
-	if (to && to->kind == CP_TYPE_FUNCTION)
-		return CP_FORM_FUNCTION;
-	if (t->kind == CP_TYPE_POINTER && to && cp_type_characters(t))
-		return CP_FORM_TEXT;
-	return is_bare_pointer(s, t) ? CP_FORM_NUMBER : CP_FORM_NOTHING;
+		return CP_FORM_WHOLE;
+	to = cp_type_strip(t->target);
+	return to && to->kind == CP_TYPE_FUNCTION ? CP_FORM_FUNCTION : CP_FORM_NUMBER;
 }
 
-/* Where all of it is; false: it is not in one place that a number can be taken from. */
-static bool set_where(const struct cp_signature *s, const struct cp_parameter *p, uint64_t size,
+/* False: no form has that. */
+static bool set_what(const struct cp_form_trial *trial, const struct cp_note *note,
+		     struct cp_form_item *item)
+{
+	const cprof_value *v = note->value;
+	struct cp_form_item text = { 0 };
+
+	item->bits = note->bits;
+	item->type = note->type;
+	item->is_signed = note->type && is_small_number(note->type) &&
+			  note->type->kind != CP_TYPE_BOOL && note->type->flags & CP_TYPE_SIGNED;
+	if (note->bits) {
+		item->what = (uint8_t)number_of(note->type);
+		if (note->text) {
+			item->what = CP_FORM_TEXT;
+			if (!cp_form_trial_find(trial, note->text, 0, 8, &text) ||
+			    text.where != CP_FORM_BLOCK || text.offset)
+				return false;
+			item->text = text.number;
+		}
+		return item->what != CP_FORM_WHOLE;
+	}
+	if (note->text) {
+		item->what = CP_FORM_CHARACTERS;
+		item->size = (uint32_t)note->type->size;
+		item->ends = note->whole;
+		return true;
+	}
+	if (note->folds) {
+		const struct cp_type *element = cp_type_strip(note->type->target);
+
+		item->what = CP_FORM_FOLDED;
+		item->size = (uint32_t)element->size;
+		item->elements = (uint32_t)note->type->count;
+		return v->count > 1 && v->kind == CPROF_VALUE_ARRAY && !v->items[0].count;
+	}
+	return v->kind == CPROF_VALUE_STRUCT || v->kind == CPROF_VALUE_UNION ||
+	       v->kind == CPROF_VALUE_ARRAY || v->kind == CPROF_VALUE_ERROR;
+}
+
+static bool set_where(const struct cp_form_trial *trial, const struct cp_note *note,
 		      struct cp_form_item *item)
 {
-	const struct cp_piece *piece = &p->place.pieces[0];
+	unsigned bits = item->what == CP_FORM_CHARACTERS ? 8 * item->size
+			: item->what == CP_FORM_FOLDED	 ? 8 * item->size * item->elements
+							 : item->bits;
 
-	if (p->place.how != CP_PLACE_DIRECT || p->place.count != 1 || p->place.promoted ||
-	    piece->at || piece->skip || piece->size < size)
+	item->addressed = note->value->address != 0;
+	if (!bits && !item->addressed)
+		return true;
+	if (!note->at || !cp_form_trial_find(trial, note->at, note->shift, bits, item))
 		return false;
-	item->number = piece->number;
-	item->offset = (int32_t)piece->offset;
-	switch (piece->where) {
-	case CP_PIECE_REGISTER:
-		item->where = CP_FORM_REGISTER;
-		return piece->number < CP_REG_MAX;
-	case CP_PIECE_VECTOR:
-		item->where = CP_FORM_VECTOR;
-		return piece->number < CP_ARCH_VECTORS;
-	case CP_PIECE_MEMORY:
-		item->where = CP_FORM_STACK;
-		return piece->number == s->arch->sp && piece->offset == item->offset;
-	default:
-		return false;
-	}
-}
-
-/* The value as it is of nothing but zeros. */
-static void set_value(const struct cp_signature *s, const struct cp_parameter *p, cprof_value *ret)
-{
-	static const uint8_t zeros[8];
-	const struct cp_capture none = { 0 };
-	struct cp_value_arena arena = { 0 };
-	struct cp_value_request request = { s, &none, &arena };
-	struct cp_build b = cp_build_live(&request, &s->limits, p->source);
-
-	b.live = false;
-	*ret = (cprof_value){ .name = p->name, .source = p->source, .guessed = p->guessed };
-	cp_build_value(&b, ret, p->type,
-		       (struct cp_bytes){ .at = zeros, .size = cp_type_strip(p->type)->size }, 0,
-		       0);
-	cp_arena_free(&arena.memory);
+	return item->where == CP_FORM_BLOCK ||
+	       (item->what != CP_FORM_CHARACTERS && item->what != CP_FORM_FOLDED);
 }
 
 /* The signature may go before. */
@@ -125,64 +124,99 @@ static bool keep_name(struct cp_form *form, cprof_value *value)
 	return value->name != NULL;
 }
 
-static bool add_item(struct cp_form *form, const struct cp_signature *s,
-		     const struct cp_parameter *p)
+/* As it is of nothing but zeros; `base`: the trial's address of what it is part of. */
+static bool set_value(struct cp_form *form, const struct cp_form_item *item, const cprof_value *v,
+		      uint64_t base, cprof_value *to)
 {
-	struct cp_form_item *item = &form->items[form->count];
-	cprof_value *value = &form->values[form->count];
-	const struct cp_type *t = cp_type_strip(p->type);
-
-	if (form->count == CP_FORM_VALUES || (p->type && !t))
-		return false;
-	item->what = (uint8_t)(t ? what_of(s, t) : CP_FORM_NUMBER);
-	item->bits = t ? (uint8_t)(8 * t->size) : 64;
-	item->is_signed =
-		t && is_small_number(t) && t->kind != CP_TYPE_BOOL && t->flags & CP_TYPE_SIGNED;
-	item->type = t;
-	if (item->what == CP_FORM_NOTHING || !set_where(s, p, item->bits / 8, item) ||
-	    (item->what == CP_FORM_TEXT && item->where != CP_FORM_REGISTER) ||
-	    (item->where == CP_FORM_VECTOR) !=
-		    (item->what == CP_FORM_SINGLE || item->what == CP_FORM_DOUBLE))
-		return false;
-	if (t)
-		set_value(s, p, value);
+	*to = *v;
+	memset(&to->u, 0, sizeof(to->u));
+	if (item->what == CP_FORM_TEXT || (!item->parent && item->addressed))
+		to->address = CP_FORM_OWN;
 	else
-		*value = (cprof_value){ .kind = CPROF_VALUE_UINT,
-					.size = 8,
-					.name = p->name,
-					.type = "",
-					.source = p->source,
-					.guessed = p->guessed };
-	value->symbol = item->what == CP_FORM_ENUM || item->what == CP_FORM_FUNCTION ? "" : NULL;
-	value->address = item->where == CP_FORM_STACK || item->what == CP_FORM_TEXT;
-	if (item->what == CP_FORM_TEXT)
-		value->kind = CPROF_VALUE_STRING;
-	form->count++;
-	return value->kind != CPROF_VALUE_ERROR && keep_name(form, value);
+		to->address = item->addressed ? CP_FORM_WITHIN + v->address - base : 0;
+	to->symbol = item->what == CP_FORM_ENUM || item->what == CP_FORM_FUNCTION ? "" : NULL;
+	to->items = v->count ? form->values + item->first : NULL;
+	to->repeats = item->what == CP_FORM_FOLDED;
+	return !v->repeats && !v->entry && keep_name(form, to);
 }
 
-struct cp_form *cp_form_create(const struct cp_signature *s, bool leave)
+/* Elements that can be folded. */
+static bool is_plain(const struct cp_form_item *item)
+{
+	return item->what == CP_FORM_NUMBER || item->what == CP_FORM_SINGLE ||
+	       item->what == CP_FORM_DOUBLE || item->what == CP_FORM_ENUM;
+}
+
+/* Notes stand in the order in which values were made: each before its parts. */
+static bool add(struct cp_form_trial *trial, struct cp_form *form, const cprof_value *v,
+		uint32_t index, uint32_t parent, uint64_t base)
+{
+	const struct cp_note *note = cp_form_trial_next(trial);
+	struct cp_form_item *item = &form->items[index];
+	bool leads;
+	uint32_t i;
+
+	if (!note || note->value != v)
+		return false;
+	item->parent = (uint16_t)parent;
+	item->first = (uint16_t)form->total;
+	form->total += v->count;
+	if (!set_what(trial, note, item) || !set_where(trial, note, item) ||
+	    !set_value(form, item, v, base, &form->values[index]))
+		return false;
+	leads = item->bits && v->count;
+	form->leads |= leads;
+	if (!parent)
+		base = v->address;
+	for (i = 0; i < v->count; i++)
+		if (!add(trial, form, &v->items[i], item->first + i, index + 1,
+			 leads ? v->u.u : base))
+			return false;
+	return item->what != CP_FORM_FOLDED || is_plain(&form->items[item->first]);
+}
+
+static struct cp_form *create(uint32_t count, size_t total)
 {
 	struct cp_form *form = calloc(1, sizeof(*form));
-	bool good = leave ? s->has_result && !cp_signature_result_is_kept(s)
-			  : s->parameter_count && !cp_signature_is_variadic(s);
-	size_t i;
 
-	if (form)
-		form->names = calloc(1, sizeof(*form->names));
-	if (!form || !form->names) {
-		free(form);
+	if (!form)
 		return NULL;
-	}
-	form->text_most = s->limits.string;
-	if (good && leave)
-		good = add_item(form, s, &s->result);
-	for (i = 0; good && !leave && i < s->parameter_count; i++)
-		good = add_item(form, s, &s->parameters[i]);
-	if (good)
+	form->count = form->total = count;
+	form->values = calloc(total, sizeof(*form->values));
+	form->items = calloc(total, sizeof(*form->items));
+	form->names = calloc(1, sizeof(*form->names));
+	if (form->names)
+		form->names->numbers = calloc(total, sizeof(*form->names->numbers));
+	if (form->values && form->items && form->names && form->names->numbers)
 		return form;
 	cp_form_destroy(form);
 	return NULL;
+}
+
+struct cp_form *cp_form_create(const struct cp_signature *s, bool leave,
+			       const struct cp_capture_list *list)
+{
+	struct cp_form_trial *trial = cp_form_trial_make(s, leave, list);
+	struct cp_form *form = NULL;
+	const cprof_value *values;
+	size_t count, total;
+	uint32_t i;
+
+	if (!trial)
+		return NULL;
+	values = cp_form_trial_values(trial, &count, &total);
+	if (values && count && total <= CP_FORM_VALUES)
+		form = create((uint32_t)count, total);
+	if (form)
+		form->text_most = cp_form_trial_text_most(trial);
+	for (i = 0; form && i < count; i++) {
+		if (add(trial, form, &values[i], i, 0, 0))
+			continue;
+		cp_form_destroy(form);
+		form = NULL;
+	}
+	cp_form_trial_free(trial);
+	return form;
 }
 
 void cp_form_destroy(struct cp_form *form)
@@ -191,11 +225,16 @@ void cp_form_destroy(struct cp_form *form)
 
 	if (!form)
 		return;
-	cp_arena_free(&form->names->arena);
-	for (i = 0; i < CP_FORM_VALUES; i++)
+	for (i = 0; form->names && form->names->numbers && i < form->total; i++)
 		cp_map_free(&form->names->numbers[i]);
-	cp_vec_free(&form->names->all);
+	if (form->names) {
+		free(form->names->numbers);
+		cp_arena_free(&form->names->arena);
+		cp_vec_free(&form->names->all);
+	}
 	free(form->names);
+	free(form->values);
+	free(form->items);
 	free(form);
 }
 
@@ -262,7 +301,9 @@ bool cp_form_set(struct cp_form *form, size_t i, uint64_t number, cprof_value *v
 	case CP_FORM_TEXT:
 		value->u.u = number;
 		break;
-	case CP_FORM_NOTHING:
+	case CP_FORM_WHOLE:
+	case CP_FORM_CHARACTERS:
+	case CP_FORM_FOLDED:
 		break;
 	}
 	return true;

@@ -185,7 +185,7 @@ static bool begin_prologue(const struct cp_signature *s, const struct cp_capture
 			   const struct cp_value_frame *frame, struct cp_value_arena *arena,
 			   struct prologue *ret)
 {
-	const struct cp_value_request request = { s, capture, arena };
+	const struct cp_value_request request = { s, capture, arena, NULL };
 	struct cp_vaddr entry = { s->function.low };
 	uint8_t code[PROLOGUE_MAX];
 	size_t size;
@@ -244,7 +244,7 @@ static const cprof_value *prologue_values(const struct prologue *p, const struct
 					  const struct cp_capture *capture,
 					  struct cp_value_arena *arena, size_t *count_ret)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	cprof_value *values = cp_arena_array(&arena->memory, p->count, sizeof(*values));
 	const struct cp_parameter *parameter;
 	size_t i;
@@ -268,7 +268,7 @@ const cprof_value *cp_frame_values(const struct cp_signature *s, const struct cp
 				   const struct cp_value_frame *frame, struct cp_value_arena *arena,
 				   size_t *count_ret)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	struct prologue prologue;
 	struct cp_parameter *p;
 	cprof_value *values;
@@ -311,7 +311,7 @@ bool cp_frame_bytes(const struct cp_signature *s, const struct cp_capture *captu
 		    const struct cp_value_frame *frame, size_t position,
 		    struct cp_value_arena *arena, struct cp_value_bytes *ret)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	const struct cp_parameter *p = cp_frame_parameter(&request, frame, position);
 	uint8_t error;
 

@@ -7,13 +7,13 @@
 
 #include "inspect/bytes.h"
 #include "inspect/classify.h"
+#include "inspect/notes.h"
 #include "inspect/readable.h"
 #include "inspect/scalar.h"
 #include "inspect/shape_values.h"
 #include "inspect/shapes.h"
 
 #define VALUES_MAX 20000 /* of one argument */
-#define FOLD 10 /* equal elements in a row that are shown once */
 #define MEMBERS_MAX 1024
 
 /* ---- text ---- */
@@ -24,6 +24,7 @@ static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, b
 	const uint8_t *end = from.size ? memchr(from.at, 0, from.size) : NULL;
 	uint64_t length = end ? (uint64_t)(end - from.at) : from.size;
 
+	cp_note_text(b, v, from.at, whole);
 	v->cut = !end && !whole;
 	if (length > b->limits->string) {
 		length = b->limits->string;
@@ -82,6 +83,7 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 	wide >>= m->bit_offset;
 	wide &= m->bit_size < 64 ? (UINT64_C(1) << m->bit_size) - 1 : UINT64_MAX;
 	memcpy(bytes, &wide, sizeof(bytes));
+	cp_note_number(b, v, t, p.at, m->bit_offset, m->bit_size);
 	if (t->kind == CP_TYPE_ENUM) {
 		cp_build_enum(b, v, t, bytes, m->bit_size);
 		return;
@@ -143,6 +145,7 @@ static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_ty
 	cprof_value *item = cp_arena_alloc(b->arena, sizeof(*item));
 	uint64_t value;
 
+	cp_note_depends(b);
 	found = variant_of(cp_type_details(t), from, &value);
 	if (!item || !found) {
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, from.address);
@@ -228,13 +231,15 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	if (!size)
 		return;
 	there = from.size / size < t->count ? from.size / size : t->count;
+	if (there >= CP_VALUE_FOLD)
+		cp_note_folds(b, v);
 	items = cp_arena_array(b->arena, there < max ? there : max, sizeof(*items));
 	for (i = 0; items && i < there && n < max && b->left; i += run) {
 		for (run = 1; i + run < there; run++) {
 			if (memcmp(from.at + i * size, from.at + (i + run) * size, size))
 				break;
 		}
-		run = run < FOLD ? 1 : run;
+		run = run < CP_VALUE_FOLD || b->notes ? 1 : run;
 		items[n].repeats = run > 1 ? (uint32_t)run : 0;
 		items[n].source = b->source;
 		cp_build_value(b, &items[n], t->target, cp_build_part(from, i * size, size),
@@ -337,6 +342,9 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			    struct cp_bytes from, unsigned depth, unsigned hops)
 {
+	cp_note_whole(b, v, t, from);
+	if (b->notes && cp_shape_next(b->shapes, t, NULL))
+		cp_note_depends(b);
 	if (b->around_count == CP_VALUE_DEPTH ||
 	    (depth >= b->limits->depth && !(b->live && cp_shape_is_plain(t)))) {
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
@@ -384,11 +392,14 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		cp_build_error(v, from.size ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE,
 			       from.address);
 	} else if (t->kind == CP_TYPE_POINTER || t->kind == CP_TYPE_REFERENCE) {
+		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		build_pointer(b, v, t, from.at, depth, hops);
 	} else if (t->kind == CP_TYPE_MEMBER_POINTER) {
+		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		v->kind = CPROF_VALUE_POINTER;
 		v->u.u = cp_build_number(from.at, 8);
 	} else {
+		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		cp_build_scalar(b, v, type, t, from.at);
 	}
 }
@@ -400,6 +411,7 @@ struct cp_build cp_build_live(const struct cp_value_request *request,
 				  .limits = limits,
 				  .shapes = request->capture->shapes,
 				  .arena = &request->arena->memory,
+				  .notes = request->notes,
 				  .source = source,
 				  .live = true,
 				  .left = VALUES_MAX };
@@ -412,6 +424,7 @@ static struct cp_build start(const struct cp_value_request *request, const struc
 				  .shapes = request->capture->shapes,
 				  .live = request->capture->shapes,
 				  .arena = &request->arena->memory,
+				  .notes = request->notes,
 				  .source = p->source,
 				  .left = VALUES_MAX };
 }
@@ -428,9 +441,11 @@ void cp_value_of_parameter(const struct cp_value_request *request, const struct 
 			      .source = p->source,
 			      .guessed = p->guessed };
 	from = cp_build_bytes(&b, p, &error);
+	cp_note_parameter(&b, p, from);
 	if (!from.size && p->place.how != CP_PLACE_EMPTY) {
 		cp_build_error(ret, error, from.address);
 	} else if (!p->type) {
+		cp_note_number(&b, ret, NULL, from.at, 0, 64);
 		ret->kind = CPROF_VALUE_UINT;
 		ret->size = 8;
 		ret->u.u = cp_build_number(from.at, 8);

@@ -7,6 +7,8 @@
 
 #include "inspect/build.h"
 
+#define CP_VALUE_FOLD 10 /* equal elements in a row that are shown once */
+
 void cp_value_of_parameter(const struct cp_value_request *request,
 			   const struct cp_parameter *parameter, cprof_value *ret);
 /* The bytes of a parameter, in the arena; *error_ret and *address_ret (0: in

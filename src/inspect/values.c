@@ -13,7 +13,7 @@ const cprof_value *cp_signature_arguments(const struct cp_signature *s,
 					  const struct cp_capture *capture,
 					  struct cp_value_arena *arena, size_t *count_ret)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	size_t more = cp_signature_is_variadic(s) ? CP_VARIADIC_MAX : 0, i;
 	cprof_value *values =
 		cp_arena_array(&arena->memory, s->parameter_count + more, sizeof(*values));
@@ -43,7 +43,7 @@ const cprof_value *cp_signature_result(const struct cp_signature *s, const struc
 				       const struct cp_capture *capture,
 				       struct cp_value_arena *arena)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	struct cp_capture now = *capture;
 	cprof_value *value;
 
@@ -66,7 +66,7 @@ const cprof_value *cp_signature_locals(const struct cp_signature *s,
 				       const struct cp_capture *capture, struct cp_vaddr site,
 				       struct cp_value_arena *arena, size_t *count_ret)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	const struct cp_exit *e = cp_exit_at(s, site.v);
 	cprof_value *values;
 	size_t i;
@@ -85,7 +85,7 @@ static bool bytes_of(const struct cp_signature *s, const struct cp_capture *capt
 		     const struct cp_parameter *p, struct cp_value_arena *arena,
 		     struct cp_value_bytes *ret)
 {
-	struct cp_value_request request = { s, capture, arena };
+	struct cp_value_request request = { s, capture, arena, NULL };
 	uint8_t error;
 
 	ret->at = cp_parameter_bytes(&request, p, &ret->size, &ret->address, &error);

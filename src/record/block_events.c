@@ -7,9 +7,28 @@
 #include "record/kept.h"
 #include "record/reader.h"
 
+/* A copy with all parts; NULL without memory. */
+static const cprof_value *keep(struct cp_arena *arena, const cprof_value *values, size_t count)
+{
+	cprof_value *ret = cp_arena_array(arena, count, sizeof(*ret));
+	size_t i;
+
+	if (!ret)
+		return NULL;
+	memcpy(ret, values, count * sizeof(*ret));
+	for (i = 0; i < count; i++) {
+		if (!values[i].count)
+			continue;
+		ret[i].items = keep(arena, values[i].items, values[i].count);
+		if (!ret[i].items)
+			return NULL;
+	}
+	return ret;
+}
+
 static bool add(struct cp_block_events *to, const struct cp_record_call *call)
 {
-	const struct cp_call_entry entry = {
+	struct cp_call_entry entry = {
 		.ts_ns = call->ts_ns,
 		.duration_ns = call->duration_ns,
 		.function = call->function,
@@ -20,28 +39,14 @@ static bool add(struct cp_block_events *to, const struct cp_record_call *call)
 		.value_count = (uint16_t)call->value_count,
 		.form = call->form,
 	};
-	size_t end = to->values.count + call->value_count;
 
-	if (!cp_vec_reserve(&to->values, end) || !cp_vec_push(&to->entries, entry))
-		return false;
-	if (call->value_count)
-		memcpy(to->values.items + to->values.count, call->values,
-		       call->value_count * sizeof(*call->values));
-	to->values.count = end;
-	to->thread = call->thread;
-	return true;
-}
-
-/* Where they stay. */
-static void set_values(struct cp_block_events *to)
-{
-	struct cp_call_entry *entry;
-	size_t at = 0;
-
-	cp_vec_for_each(&to->entries, entry) {
-		entry->values = entry->value_count ? to->values.items + at : NULL;
-		at += entry->value_count;
+	if (call->value_count) {
+		entry.values = keep(&to->values, call->values, call->value_count);
+		if (!entry.values)
+			return false;
 	}
+	to->thread = call->thread;
+	return cp_vec_push(&to->entries, entry);
 }
 
 /* A chunk has many blocks. */
@@ -67,14 +72,14 @@ bool cp_block_events_read(const struct cp_record *r, const struct cp_record_call
 	enum cp_call_read got = CP_CALL_READ_BROKEN;
 	struct cp_record_call call;
 
-	to->entries.count = to->values.count = 0;
+	to->entries.count = 0;
+	cp_arena_reset(&to->values);
 	if (!load(r, at, to))
 		return false;
 	if (cp_call_block_open(&to->reader, to->bytes.bytes, to->bytes.size))
 		while ((got = cp_call_block_next(&to->reader, &call)) == CP_CALL_READ)
 			if (cp_record_call_resolve(r, &call) && !add(to, &call))
 				return false;
-	set_values(to);
 	return got != CP_CALL_READ_NOMEM;
 }
 
@@ -84,5 +89,5 @@ void cp_block_events_free(struct cp_block_events *to)
 	cp_buf_free(&to->raw);
 	cp_buf_free(&to->bytes);
 	cp_vec_free(&to->entries);
-	cp_vec_free(&to->values);
+	cp_arena_free(&to->values);
 }

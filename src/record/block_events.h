@@ -5,17 +5,18 @@
 #ifndef CP_RECORD_BLOCK_EVENTS_H
 #define CP_RECORD_BLOCK_EVENTS_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "record/call_block_decode.h"
 
-/* Begins as zeros, and can be used again for the same recording: forms of blocks that were read one after the other
- * are the same pointers where they are the same. */
+/* Begins as zeros, and can be used again for the same recording: forms of blocks that were
+ * read one after the other are the same pointers where they are the same. */
 struct cp_block_events {
 	struct cp_call_block_reader reader;
 	struct cp_buf raw, bytes; /* a chunk, unpacked; of the block */
 	size_t chunk; /* + 1; 0: none */
 	CP_VEC(struct cp_call_entry) entries; /* numbers are those of the recording's tables */
-	CP_VEC(cprof_value) values; /* of the entries */
+	struct cp_arena values; /* of the entries */
 	uint32_t thread;
 };
 

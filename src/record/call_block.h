@@ -45,14 +45,13 @@ struct cp_call_entry {
 	uint8_t kind; /* ENTER, LEAVE, TAIL_CALL, UNWIND */
 	uint8_t flags;
 	uint16_t value_count; /* CP_CALL_VALUES_MAX at most */
-	/* ENTER: arguments; LEAVE: the result. Borrowed; none has items. */
+	/* ENTER: arguments; LEAVE: the result. Borrowed. */
 	const cprof_value *values;
 	/* What they are but for number, text, symbol and address; the same pointer says that
-	 * it is the same. A text's kind is STRING, that of a value POINTER where it is NULL;
-	 * address not 0, and symbol not NULL, where values may have them. */
+	 * it is the same. As cprof_call_event has it (cprof/calls.h). */
 	const cprof_value *form;
 };
-#define CP_CALL_VALUES_MAX 64u
+#define CP_CALL_VALUES_MAX 192u /* with their parts */
 
 /* Tells the next events of a thread. Overheads are what `costs` come to. */
 void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,

@@ -8,17 +8,19 @@
 #include "record/format.h"
 
 #define NEAR 256
-#define VALUE_MAX 40 /* bytes, but for its texts */
+#define VALUE_MAX 50 /* bytes, but for its texts */
 
 struct item {
 	uint8_t kind, flags; /* CP_FORM_* */
+	uint32_t first, count; /* its parts */
 	uint64_t last, last_address; /* of the block under way */
 };
 
 struct form {
 	uint64_t block; /* that has it; else none */
 	uint32_t number; /* there, + 1 */
-	uint32_t count;
+	uint32_t count; /* arguments, or 1 */
+	uint32_t total; /* with all parts */
 	bool texts; /* some values have them */
 	struct item *items; /* owned */
 	struct cp_buf bytes; /* as they stand in a block */
@@ -47,17 +49,43 @@ static void put_name(struct cp_buf *out, const char *text)
 }
 
 /* Can a block have such values? */
-static bool suits(unsigned kind)
+static bool suits(const cprof_value *v)
 {
-	return kind == CPROF_VALUE_STRING || cp_record_value_numbers(kind) == 1;
+	switch (v->kind) {
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_ARRAY:
+		return true;
+	case CPROF_VALUE_STRING:
+	case CPROF_VALUE_ERROR:
+		return !v->count;
+	case CPROF_VALUE_POINTER:
+		return true;
+	default:
+		return !v->count && cp_record_value_numbers(v->kind) == 1;
+	}
 }
 
-static bool set_item(struct form *form, struct item *item, const cprof_value *v)
+/* Are its equal elements shown once? */
+static bool folds(const cprof_value *v)
 {
+	return v->kind == CPROF_VALUE_ARRAY && v->repeats;
+}
+
+static bool set_items(struct form *form, const cprof_value *values, uint32_t count, uint32_t first,
+		      unsigned depth);
+
+static bool set_item(struct form *form, uint32_t number, const cprof_value *v, unsigned depth)
+{
+	struct item *item = &form->items[number];
+
 	item->kind = v->kind;
 	item->flags =
-		(uint8_t)((v->address ? CP_FORM_ADDRESS : 0) | (v->symbol ? CP_FORM_NAMED : 0) |
-			  (v->guessed ? CP_FORM_GUESSED : 0));
+		(uint8_t)((v->address == 1 ? CP_FORM_ADDRESS : 0) |
+			  (v->symbol ? CP_FORM_NAMED : 0) | (v->guessed ? CP_FORM_GUESSED : 0) |
+			  (v->cut ? CP_FORM_CUT : 0) | (folds(v) ? CP_FORM_FOLDS : 0));
+	item->count = v->count;
+	item->first = form->total;
 	cp_buf_u8(&form->bytes, v->kind);
 	cp_buf_u8(&form->bytes, v->source);
 	cp_buf_u8(&form->bytes, v->error);
@@ -65,23 +93,40 @@ static bool set_item(struct form *form, struct item *item, const cprof_value *v)
 	cp_buf_u8(&form->bytes, v->size);
 	put_name(&form->bytes, v->name);
 	put_name(&form->bytes, v->type);
+	cp_buf_uleb(&form->bytes, v->count);
+	cp_buf_uleb(&form->bytes, cp_form_within(v->address));
 	form->texts |= v->kind == CPROF_VALUE_STRING || v->symbol;
-	return suits(v->kind) && !v->count && !v->repeats;
+	form->total += v->count;
+	return suits(v) && set_items(form, v->items, v->count, item->first, depth + 1);
+}
+
+static bool set_items(struct form *form, const cprof_value *values, uint32_t count, uint32_t first,
+		      unsigned depth)
+{
+	uint32_t i;
+
+	if (depth > CP_FORM_DEEP || form->total > CP_CALL_VALUES_MAX)
+		return false;
+	for (i = 0; i < count; i++)
+		if (!set_item(form, first + i, &values[i], depth))
+			return false;
+	return true;
 }
 
 /* The number of a form + 1; 0: a block can't have it. */
 static uint32_t add_form(struct cp_call_forms *forms, const struct cp_call_entry *e)
 {
-	struct form form = { .count = e->value_count };
-	bool good = e->value_count <= CP_CALL_VALUES_MAX;
-	uint32_t i;
+	struct form form = { .count = e->value_count, .total = e->value_count };
+	struct item *items = calloc(CP_CALL_VALUES_MAX, sizeof(*items));
 
-	form.items = calloc(form.count, sizeof(*form.items));
+	form.items = items;
 	cp_buf_uleb(&form.bytes, form.count);
-	for (i = 0; good && form.items && i < form.count; i++)
-		good = set_item(&form, &form.items[i], &e->form[i]);
-	if (good && form.items && !form.bytes.failed && cp_vec_push(&forms->all, form))
-		return (uint32_t)forms->all.count;
+	if (items && set_items(&form, e->form, form.count, 0, 0) && !form.bytes.failed) {
+		items = realloc(items, form.total * sizeof(*items));
+		form.items = items ? items : form.items;
+		if (cp_vec_push(&forms->all, form))
+			return (uint32_t)forms->all.count;
+	}
 	free(form.items);
 	cp_buf_free(&form.bytes);
 	return 0;
@@ -98,18 +143,27 @@ static uint32_t number_of(struct cp_call_forms *forms, const struct cp_call_entr
 	return cp_map_put(&forms->numbers, (uintptr_t)e->form, fresh) ? fresh : 0;
 }
 
-static size_t size_of(const struct form *form, const struct cp_call_entry *e)
+/* Bytes of texts. */
+static size_t texts_of(const cprof_value *values, uint32_t count)
 {
-	size_t size = form->bytes.size + 16 + (size_t)form->count * VALUE_MAX, i;
+	size_t size = 0, i;
 
-	for (i = 0; form->texts && i < form->count; i++) {
-		const cprof_value *v = &e->values[i];
+	for (i = 0; i < count; i++) {
+		const cprof_value *v = &values[i];
 
-		size += (v->kind == CPROF_VALUE_STRING ? v->u.text.length : 0);
-		if (form->items[i].flags & CP_FORM_NAMED && v->symbol)
+		if (v->kind == CPROF_VALUE_STRING)
+			size += v->u.text.length;
+		else if (v->symbol)
 			size += strlen(v->symbol);
+		size += texts_of(v->items, v->count);
 	}
 	return size;
+}
+
+static size_t size_of(const struct form *form, const struct cp_call_entry *e)
+{
+	return form->bytes.size + 16 + (size_t)form->total * VALUE_MAX +
+	       (form->texts ? texts_of(e->values, e->value_count) : 0);
 }
 
 uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_entry *e,
@@ -153,7 +207,7 @@ static struct form *in_block(struct cp_call_coder *coder, uint32_t number, bool 
 		return form;
 	form->block = coder->block;
 	form->number = ++forms->count;
-	for (i = 0; i < form->count; i++)
+	for (i = 0; i < form->total; i++)
 		form->items[i].last = form->items[i].last_address = 0;
 	return form;
 }
@@ -208,6 +262,11 @@ static uint8_t *put_value(struct cp_call_forms *forms, struct item *item, const 
 			  uint8_t *at)
 {
 	switch (item->kind) {
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_ARRAY:
+	case CPROF_VALUE_ERROR:
+		break;
 	case CPROF_VALUE_STRING:
 		at = put_text(forms, text_of(v), v->u.text.length, v->cut, at);
 		if (!text_of(v))
@@ -226,15 +285,36 @@ static uint8_t *put_value(struct cp_call_forms *forms, struct item *item, const 
 	return at;
 }
 
+/* With their parts. */
+static uint8_t *put_values(struct cp_call_forms *forms, struct item *items, struct item *first,
+			   const cprof_value *values, uint32_t count, bool folded, uint8_t *at)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		const cprof_value *v = &values[i];
+		struct item *item = &first[i];
+		bool folds = item->flags & CP_FORM_FOLDS;
+
+		if (folded)
+			at = cp_record_put_uleb(at, v->repeats);
+		if (folds)
+			at = cp_record_put_uleb(at, v->cut + 2 * (uint64_t)v->count);
+		at = put_value(forms, item, v, at);
+		if (v->count && cp_form_leads(v))
+			at = put_values(forms, items, items + item->first, v->items, v->count,
+					folds, at);
+	}
+	return at;
+}
+
 uint8_t *cp_call_form_values(struct cp_call_coder *coder, uint32_t number,
 			     const struct cp_call_entry *e, uint8_t *at)
 {
 	struct form *form = &coder->forms->all.items[number - 1];
-	uint32_t i;
 
-	for (i = 0; i < form->count; i++)
-		at = put_value(coder->forms, &form->items[i], &e->values[i], at);
-	return at;
+	return put_values(coder->forms, form->items, form->items, e->values, form->count, false,
+			  at);
 }
 
 void cp_call_forms_free(struct cp_call_forms *forms)

@@ -8,11 +8,19 @@
 #include "record/call_form.h"
 #include "record/format.h"
 
+/* A value of a form. */
+struct item {
+	uint8_t flags; /* CP_FORM_* */
+	uint32_t first; /* part */
+	uint64_t within; /* + 1; 0: it has no address by what it is part of */
+};
+
 /* A form, whatever block it is in. */
 struct cp_call_form_row {
-	uint32_t count;
-	uint8_t flags[CP_CALL_VALUES_MAX]; /* CP_FORM_* */
-	cprof_value values[];
+	uint32_t count; /* arguments, or 1 */
+	uint32_t total; /* with all parts, which stand side by side, behind what they are of */
+	struct item *items; /* owned; `total` of them */
+	cprof_value *values; /* owned; as well */
 };
 
 struct cp_call_form_last {
@@ -39,65 +47,134 @@ static const char *get_name(struct cp_cursor *c, size_t *size_ret)
 	return bytes;
 }
 
+static bool suits(const cprof_value *v, const struct item *item)
+{
+	switch (v->kind) {
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_POINTER:
+		return true;
+	case CPROF_VALUE_ARRAY:
+		return !(item->flags & CP_FORM_FOLDS) || v->count > 1;
+	case CPROF_VALUE_STRING:
+	case CPROF_VALUE_ERROR:
+		return !v->count;
+	default:
+		return !v->count && cp_record_value_numbers(v->kind) == 1;
+	}
+}
+
 static bool get_item(struct cp_call_form_reader *r, struct cp_cursor *c, bool keep, cprof_value *v,
-		     uint8_t *flags)
+		     struct item *item)
 {
 	const char *name, *type;
 	size_t name_size, type_size;
+	uint64_t count;
 
 	*v = (cprof_value){ .kind = cp_cursor_u8(c) };
 	v->source = cp_cursor_u8(c);
 	v->error = cp_cursor_u8(c);
-	*flags = cp_cursor_u8(c);
+	item->flags = cp_cursor_u8(c);
 	v->size = cp_cursor_u8(c);
 	name = get_name(c, &name_size);
 	type = name ? get_name(c, &type_size) : NULL;
-	if (!type || (v->kind != CPROF_VALUE_STRING && cp_record_value_numbers(v->kind) != 1))
+	count = cp_cursor_uleb(c);
+	item->within = cp_cursor_uleb(c);
+	if (!type || c->bad || count > CP_CALL_VALUES_MAX)
 		return false;
-	v->guessed = *flags & CP_FORM_GUESSED;
-	v->address = *flags & CP_FORM_ADDRESS ? 1 : 0;
-	v->symbol = *flags & CP_FORM_NAMED ? "" : NULL;
+	v->count = (uint32_t)count;
+	v->guessed = item->flags & CP_FORM_GUESSED;
+	v->cut = item->flags & CP_FORM_CUT;
+	v->symbol = item->flags & CP_FORM_NAMED ? "" : NULL;
 	if (!keep)
-		return true;
+		return suits(v, item);
 	v->name = cp_arena_copy(&r->names, name, name_size);
 	v->type = cp_arena_copy(&r->names, type, type_size);
 	r->no_memory |= !v->name || !v->type;
 	return !r->no_memory;
 }
 
+/* Passes over items and their parts; false: they make no sense. *total counts them. */
+static bool pass_items(struct cp_call_form_reader *r, struct cp_cursor *c, uint64_t count,
+		       unsigned depth, uint32_t *total)
+{
+	uint64_t i;
+
+	if (c->bad || count > CP_CALL_VALUES_MAX - *total || depth > CP_FORM_DEEP)
+		return false;
+	*total += (uint32_t)count;
+	for (i = 0; i < count; i++) {
+		struct item item;
+		cprof_value value;
+
+		if (!get_item(r, c, false, &value, &item) ||
+		    !pass_items(r, c, value.count, depth + 1, total))
+			return false;
+	}
+	return true;
+}
+
 /* Passes over a form; how many values it has, 0: it makes no sense. */
 static uint32_t pass_row(struct cp_call_form_reader *r, struct cp_cursor *c)
 {
-	uint64_t count = cp_cursor_uleb(c), i;
-	cprof_value value;
-	uint8_t flags;
+	uint64_t count = cp_cursor_uleb(c);
+	uint32_t total = 0;
 
-	if (c->bad || count > CP_CALL_VALUES_MAX)
-		return 0;
-	for (i = 0; i < count; i++)
-		if (!get_item(r, c, false, &value, &flags))
-			return 0;
-	return (uint32_t)count;
+	return pass_items(r, c, count, 0, &total) ? total : 0;
+}
+
+/* A form that makes sense. */
+static bool keep_items(struct cp_call_form_reader *r, struct cp_cursor *c,
+		       struct cp_call_form_row *row, uint32_t first, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = first; i < first + count; i++) {
+		struct item *item = &row->items[i];
+		cprof_value *v = &row->values[i];
+
+		if (!get_item(r, c, true, v, item))
+			return false;
+		item->first = row->total;
+		row->total += v->count;
+		if (!keep_items(r, c, row, item->first, v->count))
+			return false;
+		if (item->flags & CP_FORM_FOLDS)
+			v->repeats = 1;
+		v->address = item->flags & CP_FORM_ADDRESS ? 1 : 0;
+		if (item->within)
+			v->address = item->within + 1;
+		v->items = v->count ? row->values + item->first : NULL;
+	}
+	return true;
+}
+
+static void free_row(struct cp_call_form_row *row)
+{
+	if (row) {
+		free(row->items);
+		free(row->values);
+	}
+	free(row);
 }
 
 /* NULL without memory. */
 static struct cp_call_form_row *keep_row(struct cp_call_form_reader *r, struct cp_cursor c,
-					 uint32_t count)
+					 uint32_t total)
 {
-	struct cp_call_form_row *row = calloc(1, sizeof(*row) + count * sizeof(*row->values));
-	uint32_t i;
+	struct cp_call_form_row *row = calloc(1, sizeof(*row));
 
-	r->no_memory |= !row || !cp_vec_push(&r->all, row);
+	if (row) {
+		row->items = calloc(total, sizeof(*row->items));
+		row->values = calloc(total, sizeof(*row->values));
+	}
+	r->no_memory |= !row || !row->items || !row->values || !cp_vec_push(&r->all, row);
 	if (r->no_memory) {
-		free(row);
+		free_row(row);
 		return NULL;
 	}
-	cp_cursor_uleb(&c);
-	row->count = count;
-	for (i = 0; i < count; i++)
-		if (!get_item(r, &c, true, &row->values[i], &row->flags[i]))
-			return NULL;
-	return row;
+	row->count = row->total = (uint32_t)cp_cursor_uleb(&c);
+	return keep_items(r, &c, row, 0, row->count) ? row : NULL;
 }
 
 /* The row that stands next, once for all blocks. */
@@ -130,12 +207,12 @@ bool cp_call_form_get(struct cp_call_form_reader *r, struct cp_cursor *c, uint32
 	use.row = next_row(r, c);
 	if (!use.row)
 		return false;
-	end = use.last + use.row->count;
+	end = use.last + use.row->total;
 	if (!cp_vec_push(&r->rows, use) || !cp_vec_reserve(&r->lasts, end)) {
 		r->no_memory = true;
 		return false;
 	}
-	memset(r->lasts.items + use.last, 0, use.row->count * sizeof(*r->lasts.items));
+	memset(r->lasts.items + use.last, 0, use.row->total * sizeof(*r->lasts.items));
 	r->lasts.count = end;
 	return true;
 }
@@ -175,8 +252,15 @@ static bool get_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsign
 		      struct cp_call_form_last *last, cprof_value *v)
 {
 	struct cp_call_form_text text;
+	bool cut;
 
-	if (v->kind == CPROF_VALUE_STRING) {
+	switch (v->kind) {
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_ARRAY:
+	case CPROF_VALUE_ERROR:
+		break;
+	case CPROF_VALUE_STRING:
 		if (!get_text(r, c, &text, &v->cut))
 			return false;
 		if (!text.bytes) {
@@ -187,14 +271,14 @@ static bool get_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsign
 		}
 		v->u.text.bytes = text.bytes;
 		v->u.text.length = text.size;
-	} else if (v->kind == CPROF_VALUE_FLOAT) {
+		break;
+	case CPROF_VALUE_FLOAT:
 		v->u.u = __builtin_bswap64(cp_cursor_uleb(c));
-	} else {
+		break;
+	default:
 		v->u.u = get_less(c, &last->value);
 	}
 	if (flags & CP_FORM_NAMED) {
-		bool cut;
-
 		if (!get_text(r, c, &text, &cut))
 			return false;
 		v->symbol = text.bytes;
@@ -204,26 +288,103 @@ static bool get_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsign
 	return !c->bad;
 }
 
+/* An event's values that are being read. */
+struct values {
+	const struct cp_call_form_row *row;
+	struct cp_call_form_last *lasts;
+	cprof_value *all;
+};
+
+static bool get_values(struct cp_call_form_reader *r, struct cp_cursor *c, const struct values *to,
+		       uint32_t first, uint32_t count, uint64_t base);
+
+/* Elements of which equal ones stand there once: the address of each is behind those. */
+static bool get_folded(struct cp_call_form_reader *r, struct cp_cursor *c, const struct values *to,
+		       uint32_t i)
+{
+	const struct item *items = to->row->items;
+	cprof_value *v = &to->all[i];
+	uint32_t first = items[i].first, n;
+	uint64_t step = items[first + 1].within - items[first].within, done = 0;
+
+	for (n = 0; n < v->count; n++) {
+		cprof_value *element = &to->all[first + n];
+		uint64_t repeats = cp_cursor_uleb(c);
+
+		if (c->bad || repeats > UINT32_MAX || element->count ||
+		    !get_value(r, c, items[first + n].flags, &to->lasts[first + n], element))
+			return false;
+		element->repeats = (uint32_t)repeats;
+		element->address = items[first].within ? v->address + done * step : 0;
+		done += repeats ? repeats : 1;
+	}
+	return true;
+}
+
+/* One with its parts. */
+static bool get_one(struct cp_call_form_reader *r, struct cp_cursor *c, const struct values *to,
+		    uint32_t i, uint64_t base)
+{
+	const struct item *item = &to->row->items[i];
+	cprof_value *v = &to->all[i];
+	uint64_t shown = 0;
+
+	v->repeats = 0;
+	if (item->flags & CP_FORM_FOLDS) {
+		shown = cp_cursor_uleb(c);
+		if (shown / 2 > v->count)
+			return false;
+		v->count = (uint32_t)(shown / 2);
+		v->cut = shown & 1;
+	}
+	if (!get_value(r, c, item->flags, &to->lasts[i], v))
+		return false;
+	if (item->within)
+		v->address = base + item->within - 1;
+	if (i < to->row->count)
+		base = v->address;
+	if (!v->count || !cp_form_leads(v)) {
+		v->count = 0;
+		v->items = NULL;
+		return true;
+	}
+	v->items = to->all + item->first;
+	if (item->flags & CP_FORM_FOLDS)
+		return get_folded(r, c, to, i);
+	return get_values(r, c, to, item->first, v->count, cp_form_base(v, base));
+}
+
+static bool get_values(struct cp_call_form_reader *r, struct cp_cursor *c, const struct values *to,
+		       uint32_t first, uint32_t count, uint64_t base)
+{
+	uint32_t i;
+
+	for (i = first; i < first + count; i++)
+		if (!get_one(r, c, to, i, base))
+			return false;
+	return true;
+}
+
 bool cp_call_form_read(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form,
 		       struct cp_record_call *call)
 {
 	const struct cp_call_form_row *row;
-	struct cp_call_form_last *last;
+	struct values to;
 	uint32_t i;
 
 	if (!form || form > r->rows.count)
 		return false;
 	row = r->rows.items[form - 1].row;
-	last = r->lasts.items + r->rows.items[form - 1].last;
-	if (!cp_vec_reserve(&r->values, row->count)) {
+	if (!cp_vec_reserve(&r->values, row->total)) {
 		r->no_memory = true;
 		return false;
 	}
-	memcpy(r->values.items, row->values, row->count * sizeof(*row->values));
+	to = (struct values){ row, r->lasts.items + r->rows.items[form - 1].last, r->values.items };
+	memcpy(to.all, row->values, row->total * sizeof(*to.all));
 	for (i = 0; i < row->count; i++)
-		if (!get_value(r, c, row->flags[i], &last[i], &r->values.items[i]))
+		if (!get_one(r, c, &to, i, 0))
 			return false;
-	call->values = r->values.items;
+	call->values = to.all;
 	call->value_count = row->count;
 	call->form = row->values;
 	return true;
@@ -234,7 +395,7 @@ void cp_call_form_reader_free(struct cp_call_form_reader *r)
 	struct cp_call_form_row **row;
 
 	cp_vec_for_each(&r->all, row)
-		free(*row);
+		free_row(*row);
 	cp_vec_free(&r->all);
 	cp_vec_free(&r->rows);
 	cp_vec_free(&r->lasts);

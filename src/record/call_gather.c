@@ -37,29 +37,42 @@ static const char *copy(struct cp_call_gather *g, const char *bytes, size_t size
 	return got;
 }
 
-/* Its values, for the entry's own are of the moment; a form stays, once it is known. */
-static bool keep_values(struct cp_call_gather *g, struct cp_call_coder *coder,
-			struct cp_call_entry *e)
+/* With all parts; NULL without memory. */
+static const cprof_value *copy_values(struct cp_call_gather *g, const cprof_value *values,
+				      size_t count)
 {
-	size_t size = e->value_count * sizeof(*e->values), i;
-	cprof_value *values = cp_record_alloc(&g->values, size);
-	bool good = values;
+	size_t size = count * sizeof(*values), i;
+	cprof_value *ret = cp_record_alloc(&g->values, size);
+	bool good = ret;
 
 	if (!good)
-		return false;
-	cp_call_form_of(coder, e, &i);
-	memcpy(values, e->values, size);
+		return NULL;
+	memcpy(ret, values, size);
 	g->value_bytes += size;
-	for (i = 0; i < e->value_count; i++) {
-		cprof_value *v = &values[i];
+	for (i = 0; i < count; i++) {
+		cprof_value *v = &ret[i];
 
 		if (v->symbol)
 			v->symbol = copy(g, v->symbol, strlen(v->symbol), &good);
 		if (v->kind == CPROF_VALUE_STRING)
 			v->u.text.bytes = copy(g, v->u.text.bytes, v->u.text.length, &good);
+		if (!v->count)
+			continue;
+		v->items = copy_values(g, v->items, v->count);
+		good &= v->items != NULL;
 	}
-	e->values = values;
-	return good;
+	return good ? ret : NULL;
+}
+
+/* Its values, for the entry's own are of the moment; a form stays, once it is known. */
+static bool keep_values(struct cp_call_gather *g, struct cp_call_coder *coder,
+			struct cp_call_entry *e)
+{
+	size_t unused;
+
+	cp_call_form_of(coder, e, &unused);
+	e->values = copy_values(g, e->values, e->value_count);
+	return e->values != NULL;
 }
 
 static bool add_run(struct cp_call_gather *g, uint32_t thread, const struct cp_call_run *run)

@@ -7,6 +7,10 @@
  *	callee --six CALLS, callee --text CALLS
  * The same of a function with six arguments, and of one whose argument is a text of 32 bytes.
  *
+ *	callee --visit CALLS
+ *
+ * And of one whose argument leads to a structure of twelve members, two texts among them.
+ *
  *	callee --lasts NS CALLS		calls lasts(NS), which takes that long
  * Prints how long these calls took, the median by the program's own clock.
  */
@@ -41,6 +45,30 @@ __attribute__((noinline)) long text(const char *value)
 {
 	__asm__ volatile("" : "+r"(value) : : "rbx");
 	return *value;
+}
+
+enum color { RED, GREEN, BLUE };
+
+struct node {
+	struct node *next;
+	const char *name;
+	long value;
+	enum color color;
+	unsigned flag : 3, other : 5;
+	struct {
+		int x;
+		double y;
+	} at;
+	int counts[3];
+	char label[8];
+};
+
+long visit(const struct node *node);
+
+__attribute__((noinline)) long visit(const struct node *node)
+{
+	__asm__ volatile("" : "+r"(node) : : "rbx");
+	return node->value;
 }
 
 static double now(void)
@@ -88,14 +116,17 @@ static int last(double ns, long count)
 static int with_values(const char *how, long count)
 {
 	char line[33] = "which is as long as thirty-two.";
+	struct node node = { &node, line, 7, GREEN, 1, 2, { 3, 4.5 }, { 5, 6, 7 }, "label" };
 	double start = now();
 	long sum = 0;
 
 	line[31] = '!';
 	for (long i = 0; i < count; i++) {
 		line[0] = (char)('A' + (i & 15));
-		sum += !strcmp(how, "--six") ? six((int)i, sum, (unsigned)i, 7, line, i)
-					     : text(line);
+		node.value = i;
+		sum += !strcmp(how, "--six")	 ? six((int)i, sum, (unsigned)i, 7, line, i)
+		       : !strcmp(how, "--visit") ? visit(&node)
+						 : text(line);
 	}
 	printf("%.1f %ld\n", (now() - start) / (double)count, sum);
 	return 0;

@@ -440,6 +440,23 @@ enum color { RED, GREEN = 7, BLUE = -3 };
 enum flags { A = 1, B = 2, C = 64 };
 struct pair { int x, y; };
 typedef void callback(void);
+struct node {
+	struct node *next;
+	const char *name;
+	int value;
+	enum color color;
+	struct { short a; char tag[4]; double w; } in;
+	unsigned flag : 3, other : 5;
+	enum color bits : 4;
+	bool yes : 1;
+	callback *fn;
+	int counts[4];
+	unsigned char id[16];
+	char label[12];
+	union { int i; float f; } u;
+	struct pair deep[2];
+};
+struct mixed { int a; float b; double c; };
 static volatile long sink;
 OWN long numbers(signed char a, unsigned short b, int c, unsigned d, long e, unsigned long f, bool g,
 		 char h, long long i) { sink++; return a + b + c + d + e + (long)f + g + h + i; }
@@ -453,9 +470,28 @@ OWN struct pair by_value(struct pair a) { sink++; return (struct pair){ a.y, a.x
 OWN void nothing(void) { sink++; }
 OWN char letter(char a) { sink++; return a + 1; }
 OWN unsigned __int128 wide(int a) { sink++; return (unsigned __int128)a << 80; }
+OWN int visit(struct node *n, int k) { sink++; return n ? n->value + k : k; }
+OWN struct node *next(const struct node *n) { sink++; return n ? n->next : NULL; }
+OWN struct node whole(struct node n, struct pair *p) { sink++; n.value++, n.label[0] ^= p->x; return n; }
+OWN struct mixed mix(struct mixed a, struct pair **p) { sink += p != NULL; a.b += 1; return a; }
+OWN long strange(struct node *a, const struct node *b, struct pair (*c)[3]) { sink++; return a == b || (long)c; }
+
+static void fill(struct node *n, int i)
+{
+	static const char *const labels[] = { "", "label", "twelve chars" };
+
+	*n = (struct node){ .name = i % 7 ? "name" : NULL, .value = i, .color = i & 1 ? GREEN : (enum color)i,
+		.in = { (short)i, { (char)i, 1, 2, 3 }, i / 4.0 }, .flag = i & 7, .other = i & 31,
+		.bits = i & 2 ? GREEN : BLUE, .yes = i & 4, .fn = i & 8 ? nothing : NULL,
+		.counts = { i, i, i, 1 }, .u = { i }, .deep = { { i, 2 }, { 3, i } } };
+	memcpy(n->label, labels[(unsigned)i % 3], strlen(labels[(unsigned)i % 3]));
+	memset(n->id, i, (unsigned)i % 17);
+	n->id[(unsigned)i % 5] = 77;
+}
 
 int main(int argc, char **argv)
 {
+	static struct node nodes[2];
 	static char long_text[1000], line[32];
 	char *edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int i, n = argc > 1 ? atoi(argv[1]) : 100;
@@ -479,6 +515,17 @@ int main(int argc, char **argv)
 		nothing();
 		letter((char)i);
 		wide(i);
+		fill(&nodes[0], i);
+		fill(&nodes[1], -i);
+		nodes[0].next = i % 3 ? &nodes[1] : i % 2 ? &nodes[0] : NULL;
+		nodes[1].name = i % 4 ? nodes[1].label : (char *)8;
+		visit(i % 11 ? &nodes[i & 1] : NULL, i);
+		next(next(&nodes[0]));
+		whole(nodes[i & 1], &pair);
+		mix((struct mixed){ i, (float)i / 3, -i / 7.0 }, i % 5 ? &(struct pair *){ &pair } : NULL);
+		strange(&nodes[0], i % 13 ? &nodes[1] : (struct node *)edge, (struct pair (*)[3])&nodes[1]);
+		strange(NULL, &nodes[0], NULL);
+		strange((struct node *)(edge + 4090), &nodes[i & 1], (struct pair (*)[3])(edge + 4096));
 	}
 	return 0;
 }
@@ -494,14 +541,14 @@ END
 	diff <(grep -av ^blocks blocks.values) <(grep -av ^blocks calls.values.single) >differences ||
 		{ head -4 differences; false; }
 	[ "$(sed -n 's/^blocks //p' calls.values.single)" = "0 0" ]
-	[ "$(sed -n 's/^blocks .* //p' blocks.values)" -gt 5000 ]
+	[ "$(sed -n 's/^blocks .* //p' blocks.values)" -gt 14000 ]
 }
 
 # told FILE: events of the program's functions, with their values; what is mapped lies
 # elsewhere where there are detours.
 told() {
 	"$CPROF" replay --json "$1" | jq -c 'select(.image == "values" and (.function | test("^_|^frame_dummy|tm_clones") | not)) |
-		[.event, .function, .depth, ((.args // []) + [.result // empty] |
+		select(.function != "fill") | [.event, .function, .depth, ((.args // []) + [.result // empty] |
 			map([.name, .type, .value, .text, .cut, .guessed, (.address // "" | .[:5])]))]' |
 		sed 's/0x7fff[0-9a-f]*/MAPPED/g'
 }
@@ -512,7 +559,7 @@ told() {
 	setarch -R "$CPROF" run -q -t 'program,-main' -a -r --traps -o traps.data -- ./values 400
 	told detours.data >detours
 	told traps.data >traps
-	[ "$(wc -l <traps)" = $((400 * 24)) ]
+	[ "$(wc -l <traps)" = $((400 * 40)) ]
 	diff detours traps >differences || { head -4 differences | cut -c1-600; false; }
 	"$CPROF" merge -o merged.data detours.data
 	told merged.data | cmp detours

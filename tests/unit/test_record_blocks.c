@@ -24,7 +24,8 @@
 #define DEEP 5000u
 
 #define FORMS 12u
-#define VALUES 5u /* at most, of an event */
+#define VALUES 16u /* at most, of an event, with their parts */
+#define PLACES 5u
 
 struct frame {
 	uint64_t ts_ns, inner;
@@ -101,9 +102,56 @@ static void make_tables(struct cp_record_writer *w)
 
 /* ---- values ---- */
 
+#define WITHIN(offset) .address = 2 + (offset)
+static const cprof_value part[] = {
+	{ .kind = CPROF_VALUE_INT, .size = 2, .name = "a", .type = "short", WITHIN(18) },
+	{ .kind = CPROF_VALUE_FLOAT, .size = 8, .name = "w", .type = "double", WITHIN(24) },
+};
+static const cprof_value elements[] = {
+	{ .kind = CPROF_VALUE_UINT, .size = 4, .name = "", .type = "unsigned", WITHIN(40) },
+	{ .kind = CPROF_VALUE_UINT, .size = 4, .name = "", .type = "unsigned", WITHIN(44) },
+	{ .kind = CPROF_VALUE_UINT, .size = 4, .name = "", .type = "unsigned", WITHIN(48) },
+};
+static const cprof_value node[] = {
+	{ .kind = CPROF_VALUE_POINTER,
+	  .size = 8,
+	  .name = "next",
+	  .type = "struct node *",
+	  WITHIN(0) },
+	{ .kind = CPROF_VALUE_STRING, .size = 8, .name = "name", .type = "char *", .address = 1 },
+	{ .kind = CPROF_VALUE_STRUCT,
+	  .name = "in",
+	  .type = "struct inner",
+	  WITHIN(16),
+	  .count = 2,
+	  .items = part },
+	{ .kind = CPROF_VALUE_ERROR,
+	  .error = CPROF_VALUE_TOO_DEEP,
+	  .name = "deep",
+	  .type = "struct deep",
+	  WITHIN(32) },
+	{ .kind = CPROF_VALUE_UINT, .size = 4, .name = "bits", .type = "unsigned" },
+	{ .kind = CPROF_VALUE_ARRAY,
+	  .name = "counts",
+	  .type = "unsigned[30]",
+	  .cut = true,
+	  .repeats = 1,
+	  WITHIN(40),
+	  .count = 3,
+	  .items = elements },
+};
+static const cprof_value pointee[] = {
+	{ .kind = CPROF_VALUE_STRUCT,
+	  .name = "",
+	  .type = "struct node",
+	  WITHIN(0),
+	  .count = 6,
+	  .items = node },
+};
+
 static const struct form {
 	uint16_t count;
-	cprof_value values[VALUES];
+	cprof_value values[PLACES];
 } forms[FORMS] = {
 	{ 1, { { .kind = CPROF_VALUE_INT, .size = 4, .name = "a", .type = "int" } } },
 	{ 2,
@@ -134,6 +182,21 @@ static const struct form {
 	      .type = "char *",
 	      .address = 1 } } },
 	{ 1, { { .kind = CPROF_VALUE_POINTER, .size = 8, .name = "", .type = "void *" } } },
+	{ 2,
+	  { { .kind = CPROF_VALUE_POINTER,
+	      .size = 8,
+	      .name = "n",
+	      .type = "struct node *",
+	      .count = 1,
+	      .items = pointee },
+	    { .kind = CPROF_VALUE_INT, .size = 4, .name = "k", .type = "int" } } },
+	{ 1,
+	  { { .kind = CPROF_VALUE_STRUCT,
+	      .name = "by_value",
+	      .type = "struct inner",
+	      .address = 1,
+	      .count = 2,
+	      .items = part } } },
 };
 
 static uint64_t a_number(void)
@@ -142,18 +205,61 @@ static uint64_t a_number(void)
 			: (uint64_t)below(UINT32_MAX) << below(33) | below(UINT32_MAX);
 }
 
-static void set_value(const cprof_value *form, cprof_value *v)
+static bool has_number(const cprof_value *v)
+{
+	return v->kind != CPROF_VALUE_STRUCT && v->kind != CPROF_VALUE_ARRAY &&
+	       v->kind != CPROF_VALUE_ERROR;
+}
+
+static void set_value(struct thread *t, const cprof_value *form, cprof_value *v, uint64_t base);
+
+/* What it has: its parts; of a folded array some, each perhaps often. */
+static void set_parts(struct thread *t, const cprof_value *form, cprof_value *v, uint64_t base)
+{
+	uint32_t count = form->repeats ? below(form->count + 1) : form->count, done = 0, i;
+	cprof_value *items = t->values + t->value_count;
+
+	t->value_count += count;
+	v->count = count;
+	v->items = count ? items : NULL;
+	for (i = 0; i < count; i++) {
+		set_value(t, &form->items[i], &items[i],
+			  v->kind == CPROF_VALUE_POINTER ? v->u.u : base);
+		if (!form->repeats)
+			continue;
+		items[i].repeats = below(3) ? 0 : 10 + below(9);
+		items[i].address = v->address + UINT64_C(4) * done;
+		done += items[i].repeats ? items[i].repeats : 1;
+	}
+	if (form->repeats)
+		v->cut = below(2);
+}
+
+/* `base`: where what it is part of begins; 0: it is no part. */
+static void set_value(struct thread *t, const cprof_value *form, cprof_value *v, uint64_t base)
 {
 	static const char *const texts[] = { "",    "x",   "/etc/passwd", "with\0two",
 					     "one", "two", "three" };
 	uint32_t number = below(7);
 
 	*v = *form;
+	v->repeats = 0;
 	v->symbol = form->symbol && below(3) ? texts[2 + below(5)] : NULL;
 	v->address = form->address ? UINT64_C(0x7ffc00000000) + 8 * below(1000) : 0;
-	v->u.u = a_number();
+	if (form->address > 1)
+		v->address = base + form->address - 2;
+	if (has_number(v))
+		v->u.u = a_number();
 	if (v->kind == CPROF_VALUE_FLOAT)
 		v->u.f = below(1000) / 8.0;
+	if (v->kind == CPROF_VALUE_POINTER && v->count && !below(4)) {
+		v->u.u = v->count = 0;
+		v->items = NULL;
+	}
+	if (v->kind == CPROF_VALUE_POINTER && v->count)
+		v->u.u |= 1;
+	if (v->count)
+		set_parts(t, form, v, base ? base : v->address);
 	if (v->kind != CPROF_VALUE_STRING)
 		return;
 	v->u.text.bytes = texts[number];
@@ -170,16 +276,18 @@ static void set_value(const cprof_value *form, cprof_value *v)
 static void add_values(struct thread *t, struct cp_record_call *call, struct cp_call_entry *entry)
 {
 	uint32_t number = below(50) ? (call->function + 3u * call->kind) % FORMS : below(FORMS), i;
+	cprof_value *values = t->values + t->value_count;
 
 	if (call->kind > CP_RECORD_LEAVE || !forms[number].count ||
 	    (call->kind == CP_RECORD_LEAVE && forms[number].count > 1))
 		return;
-	call->values = entry->values = t->values + t->value_count;
+	call->values = entry->values = values;
 	call->value_count = entry->value_count = forms[number].count;
 	call->result_count = call->kind == CP_RECORD_LEAVE;
 	entry->form = forms[number].values;
+	t->value_count += forms[number].count;
 	for (i = 0; i < forms[number].count; i++)
-		set_value(&forms[number].values[i], &t->values[t->value_count++]);
+		set_value(t, &forms[number].values[i], &values[i], 0);
 }
 
 /* ---- the program ---- */
@@ -342,14 +450,29 @@ struct telling {
 
 static void add_value(struct cp_buf *out, const cprof_value *v)
 {
-	cp_buf_printf(out, "  %u %u %u %u %u %u %s %s <%s> %" PRIx64 " %u ", v->kind, v->source,
+	uint32_t i;
+
+	cp_buf_printf(out, "  %u %u %u %u %u %u %s %s <%s> %" PRIx64 " %u %u ", v->kind, v->source,
 		      v->error, v->cut, v->guessed, v->size, v->name, v->type,
-		      v->symbol ? v->symbol : "none", v->address, v->count);
+		      v->symbol ? v->symbol : "none", v->address, v->count, v->repeats);
 	if (v->kind == CPROF_VALUE_STRING)
 		cp_buf_add(out, v->u.text.bytes, strnlen(v->u.text.bytes, v->u.text.length));
 	else
 		cp_buf_printf(out, "%" PRIx64, v->u.u);
 	cp_buf_printf(out, " %u\n", v->kind == CPROF_VALUE_STRING ? v->u.text.length : 0);
+	for (i = 0; i < v->count; i++)
+		add_value(out, &v->items[i]);
+}
+
+/* Values with their parts; each is looked at. */
+static size_t count_values(const cprof_value *values, uint32_t count)
+{
+	size_t all = count;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		all += count_values(values[i].items, values[i].count);
+	return all;
 }
 
 static bool add(void *ctx, const struct cp_record_call *call)
@@ -592,10 +715,10 @@ static void test_mutated(void)
 		if (cp_call_block_open(&reader, copy.bytes, copy.size))
 			while (cp_call_block_next(&reader, &call) == CP_CALL_READ) {
 				events++;
-				values += call.value_count;
+				values += count_values(call.values, call.value_count);
 			}
 		CHECK(round ? events <= CP_ARRAY_SIZE(entries) : events == CP_ARRAY_SIZE(entries));
-		CHECK(round ? values <= copy.size : values == t.value_count);
+		CHECK(round ? values <= copy.size * CP_CALL_VALUES_MAX : values == t.value_count);
 		cp_buf_free(&copy);
 	}
 	cp_call_block_reader_free(&reader);

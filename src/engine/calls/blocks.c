@@ -12,7 +12,7 @@
  * What goes the way of hits: whatever ends other calls too, or ends one whose time stops
  * have lengthened; what began that way ends that way, so that a block can be understood
  * without it. Signal handlers, main, start routines; roles, limits that were asked for;
- * values but for numbers and texts (probes/valued.c). Blocks of two threads say nothing of
+ * values that have no form (probes/valued.c). Blocks of two threads say nothing of
  * each other, so that the threads' records need not be put in order.
  */
 #include "engine/calls/blocks.h"

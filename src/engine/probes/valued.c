@@ -9,9 +9,11 @@
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"
+#include "inspect/value.h"
 
-#define VALUES_MOST 4096 /* of a block */
+#define VALUES_MOST 8192 /* of a block */
 #define TEXT_MOST (128u << 10)
+#define FETCHES_MOST 64
 #define ENTRY_WORDS 2 /* of each entry: its caller, and where it was called */
 
 /* ---- of a site ---- */
@@ -28,96 +30,143 @@ static unsigned register_words(const struct engine_site *site)
 	       2 * (unsigned)__builtin_popcount(site->uses.vectors) + (site->uses.x87 ? 2 : 0);
 }
 
-/* Behind all registers, fetches of words one after the other. */
-static bool find_fetch(const struct engine_site *site, const struct cp_form_item *item,
-		       uint16_t *word)
+/* Behind all registers, what fetches bring, but for texts: those come last. */
+static void place_fetches(const struct engine_site *site, struct engine_valued *v, unsigned word)
 {
-	unsigned at = register_words(site);
-	size_t i;
+	unsigned i;
 
-	for (i = 0; i < site->list.fetch_count; i++) {
+	for (i = 0; i < v->fetch_count; i++) {
 		const struct cp_fetch *f = &site->list.fetches[i];
+		enum engine_fetch_as as = engine_fetch_as(f);
+		struct engine_valued_fetch *to = &v->fetches[i];
 
-		if (engine_fetch_as(f) != ENGINE_FETCH_WORDS)
+		*to = (struct engine_valued_fetch){ .as = (uint8_t)as,
+						    .word = (uint16_t)word,
+						    .size = (uint16_t)f->size,
+						    .at = f->at,
+						    .offset = f->offset };
+		if (as != ENGINE_FETCH_STRING)
+			word += engine_fetch_words(f) + (as == ENGINE_FETCH_BYTES);
+	}
+}
+
+/* Where each has its pointer; false: not where a record has it. */
+static bool lead_fetches(const struct engine_site *site, struct engine_valued *v, unsigned before)
+{
+	const struct cp_uses *uses = &site->uses;
+	unsigned i;
+
+	for (i = 0; i < v->fetch_count; i++) {
+		const struct cp_fetch *f = &site->list.fetches[i];
+		struct engine_valued_fetch *to = &v->fetches[i];
+
+		if (f->from >= CP_FETCH_BLOCK) {
+			to->from = (uint8_t)(f->from - CP_FETCH_BLOCK + 1);
+			if (to->from > i || to->at + 8u > v->fetches[to->from - 1].size)
+				return false;
+		} else if (f->from == cp_arch_host()->sp) {
+			to->pointer = ENGINE_VALUED_SP;
+		} else {
+			to->pointer = (uint16_t)(registers(uses->general, f->from) + before);
+			if (!(uses->general >> f->from & 1))
+				return false;
+		}
+		if (to->as == ENGINE_FETCH_NOT)
+			return false;
+	}
+	return true;
+}
+
+/* The fetch that has an item of the stack; its words, or it stands in a block. */
+static bool find_on_stack(const struct engine_valued *v, struct cp_form_item *item, uint16_t *word)
+{
+	int32_t end = item->offset + (item->shift + item->bits + 7) / 8;
+	unsigned i;
+
+	for (i = 0; i < v->fetch_count; i++) {
+		const struct engine_valued_fetch *f = &v->fetches[i];
+		int32_t at = item->offset - f->offset;
+
+		if (f->from || f->pointer != ENGINE_VALUED_SP || at < 0 ||
+		    end > f->offset + f->size)
 			continue;
-		if (f->offset == item->offset && f->size >= item->bits / 8u) {
-			*word = (uint16_t)at;
+		if (f->as == ENGINE_FETCH_WORDS && at % 8 + (end - item->offset) <= 8) {
+			*word = (uint16_t)(f->word + at / 8);
+			item->shift = (uint8_t)(item->shift + at % 8 * 8);
 			return true;
 		}
-		at += engine_fetch_words(f);
+		item->where = CP_FORM_BLOCK;
+		item->number = (uint8_t)i;
+		item->offset = at;
+		return f->as != ENGINE_FETCH_STRING;
 	}
 	return false;
 }
 
-static bool find_word(const struct engine_site *site, const struct cp_form_item *item,
-		      uint16_t *word)
+static bool find_word(const struct engine_site *site, const struct engine_valued *v,
+		      unsigned before, struct cp_form_item *item, uint16_t *word)
 {
 	const struct cp_uses *uses = &site->uses;
 
 	switch ((enum cp_form_where)item->where) {
 	case CP_FORM_REGISTER:
-		*word = (uint16_t)registers(uses->general, item->number);
+		*word = (uint16_t)(registers(uses->general, item->number) + before);
 		return uses->general >> item->number & 1;
 	case CP_FORM_VECTOR:
-		*word = (uint16_t)(__builtin_popcountll(uses->general) +
-				   2 * (int)registers(uses->vectors, item->number));
+		*word = (uint16_t)((unsigned)__builtin_popcountll(uses->general) +
+				   2 * registers(uses->vectors, item->number) + item->shift / 64 +
+				   before);
+		item->shift %= 64;
 		return uses->vectors >> item->number & 1;
 	case CP_FORM_STACK:
-		return find_fetch(site, item, word);
+		return !item->bits || find_on_stack(v, item, word);
+	case CP_FORM_BLOCK:
+		return item->number < v->fetch_count &&
+		       v->fetches[item->number].as != ENGINE_FETCH_STRING;
+	case CP_FORM_NOWHERE:
+		break;
 	}
-	return false;
+	return item->what == CP_FORM_WHOLE;
 }
 
-/* The item whose text a fetch brings; -1: none. */
-static int item_of(const struct cp_form *form, const struct cp_fetch *f)
+static bool find_all(const struct engine_site *site, struct engine_valued *v, unsigned before)
 {
 	uint32_t i;
 
-	for (i = 0; i < form->count; i++)
-		if (form->items[i].what == CP_FORM_TEXT && form->items[i].number == f->from &&
-		    !f->offset && !f->level)
-			return (int)i;
-	return -1;
-}
+	for (i = 0; i < v->form->total; i++) {
+		struct cp_form_item *item = &v->form->items[i];
 
-/* All fetches are words of the stack, and texts of the form; texts in their order. */
-static bool set_texts(const struct engine_site *site, struct engine_valued *v)
-{
-	uint32_t texts = 0, i;
-
-	for (i = 0; i < site->list.fetch_count; i++) {
-		const struct cp_fetch *f = &site->list.fetches[i];
-		int item = engine_fetch_as(f) == ENGINE_FETCH_STRING ? item_of(v->form, f) : -1;
-
-		if (engine_fetch_as(f) == ENGINE_FETCH_WORDS)
-			continue;
-		if (item < 0 || v->text_count == CP_FORM_VALUES)
+		if (!find_word(site, v, before, item, &v->words[i]))
 			return false;
-		v->texts[v->text_count++] = (uint8_t)item;
+		if (item->what == CP_FORM_TEXT &&
+		    (item->text >= v->fetch_count ||
+		     v->fetches[item->text].as != ENGINE_FETCH_STRING))
+			return false;
 	}
-	for (i = 0; i < v->form->count; i++)
-		texts += v->form->items[i].what == CP_FORM_TEXT;
-	return texts == v->text_count;
+	return true;
 }
 
 static struct engine_valued *create(const struct engine_site *site,
 				    const struct cp_signature *signature)
 {
-	bool entry = site->kind == ENGINE_SITE_ENTRY, good;
+	bool entry = site->kind == ENGINE_SITE_ENTRY;
+	unsigned before = entry ? ENTRY_WORDS : 0;
 	struct engine_valued *v = calloc(1, sizeof(*v));
-	uint32_t i;
 
 	if (!v)
 		return NULL;
-	v->form = cp_form_create(signature, !entry);
-	good = v->form && set_texts(site, v);
-	for (i = 0; good && i < v->form->count; i++) {
-		good = find_word(site, &v->form->items[i], &v->words[i]);
-		v->words[i] = (uint16_t)(v->words[i] + (entry ? ENTRY_WORDS : 0));
-	}
+	v->fetch_count = (uint16_t)site->list.fetch_count;
 	v->first_text = site->words;
-	if (good)
-		return v;
+	v->form = cp_form_create(signature, !entry, &site->list);
+	if (v->form && v->fetch_count <= FETCHES_MOST) {
+		v->words = calloc(v->form->total, sizeof(*v->words));
+		v->fetches = calloc(v->fetch_count + 1u, sizeof(*v->fetches));
+	}
+	if (v->words && v->fetches) {
+		place_fetches(site, v, register_words(site) + before);
+		if (lead_fetches(site, v, before) && find_all(site, v, before))
+			return v;
+	}
 	engine_valued_free(v);
 	return NULL;
 }
@@ -144,8 +193,11 @@ const struct engine_valued *engine_valued_of(cprof_session *s, struct engine_sit
 
 void engine_valued_free(struct engine_valued *v)
 {
-	if (v)
-		cp_form_destroy(v->form);
+	if (!v)
+		return;
+	cp_form_destroy(v->form);
+	free(v->words);
+	free(v->fetches);
 	free(v);
 }
 
@@ -169,89 +221,286 @@ static bool reserve(struct engine_ring *ring)
 	return true;
 }
 
-/* Numbers, and the pointers of texts; the program may write to the record meanwhile. */
-static bool read_numbers(cprof_session *s, const cprof_process *p, const struct engine_valued *v,
-			 const struct cp_record_plain *r, uint64_t sp, cprof_value *to)
+/* What a fetch brought, copied: the program may write to the record meanwhile. */
+struct block {
+	const char *bytes;
+	uint32_t size;
+	uint64_t address; /* 0: its pointer is NULL, or was not read */
+	bool ended; /* a text's end is there */
+};
+
+/* A record that is being read. */
+struct reading {
+	cprof_session *session;
+	const cprof_process *process;
+	struct engine_ring *ring;
+	const struct engine_valued *valued;
+	const struct cp_record_plain *record;
+	uint64_t sp;
+	struct block blocks[FETCHES_MOST];
+};
+
+/* Where a fetch begins. */
+static uint64_t address_of(const struct reading *r, const struct engine_valued_fetch *f)
 {
-	struct cp_form *form = v->form;
-	uint32_t i;
+	uint64_t pointer = 0;
 
-	memcpy(to, form->values, form->count * sizeof(*to));
-	for (i = 0; i < form->count; i++) {
-		const struct cp_form_item *item = &form->items[i];
+	if (f->from) {
+		const struct block *b = &r->blocks[f->from - 1];
 
-		if (v->words[i] >= r->words ||
-		    !cp_form_set(form, i, r->values[v->words[i]], &to[i]))
-			return false;
-		if (item->where == CP_FORM_STACK)
-			to[i].address = sp + (uint64_t)(int64_t)item->offset;
-		if (item->what == CP_FORM_FUNCTION)
-			to[i].symbol = name_function(s, p, to[i].u.u);
+		if (f->at + 8u <= b->size)
+			memcpy(&pointer, b->bytes + f->at, sizeof(pointer));
+	} else if (f->pointer == ENGINE_VALUED_SP) {
+		pointer = r->sp;
+	} else if (f->pointer < r->record->words) {
+		pointer = r->record->values[f->pointer];
 	}
+	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
+}
+
+/* Copies `size` bytes from a word on; false: the record has not so many. */
+static bool copy(struct reading *r, unsigned word, uint32_t size, struct block *to)
+{
+	struct engine_ring *ring = r->ring;
+	char *text = ring->text.items + ring->text.count;
+
+	if (word > r->record->words || size > (r->record->words - word) * 8u)
+		return false;
+	memcpy(text, r->record->values + word, size);
+	engine_hide_breakpoints(r->process, to->address, (uint8_t *)text, size);
+	ring->text.count += size;
+	to->bytes = text;
+	to->size = size;
 	return true;
 }
 
-/* `at` moves behind the text's words. False: it could not be read, or not all of it. */
-static bool read_text(const cprof_process *p, struct engine_ring *ring,
-		      const struct engine_valued *v, const struct cp_record_plain *r, unsigned *at,
-		      cprof_value *to)
+/* Reads the head of what was reached. */
+static bool read_head(const struct reading *r, unsigned word, struct cp_detour_reached *ret)
 {
-	uint64_t address = to->u.u;
-	struct cp_detour_reached reached;
-	char *text = ring->text.items + ring->text.count;
+	if (word >= r->record->words)
+		return false;
+	memcpy(ret, r->record->values + word, sizeof(*ret));
+	return ret->size <= CP_DETOUR_REACH_MAX;
+}
 
-	if (*at >= r->words)
+/* A fetch, in the order in which they lead on; *text: the word of the next text. */
+static bool read_fetch(struct reading *r, unsigned number, unsigned *text)
+{
+	const struct engine_valued_fetch *f = &r->valued->fetches[number];
+	struct block *to = &r->blocks[number];
+	struct cp_detour_reached reached;
+	unsigned word = f->word;
+
+	*to = (struct block){ .address = address_of(r, f) };
+	if (f->as == ENGINE_FETCH_WORDS)
+		return copy(r, word, f->size, to);
+	if (f->as == ENGINE_FETCH_STRING)
+		word = *text;
+	if (!read_head(r, word, &reached))
 		return false;
-	memcpy(&reached, r->values + *at, sizeof(reached));
-	*at += 1 + (reached.size + 7) / 8;
-	if (!address) {
-		to->kind = CPROF_VALUE_POINTER;
-		to->address = 0;
+	if (f->as == ENGINE_FETCH_STRING)
+		*text += 1 + (reached.size + 7) / 8;
+	if (!to->address)
 		return true;
-	}
-	if (reached.how > CP_DETOUR_READ_CUT || *at > r->words ||
-	    reached.size > CP_DETOUR_REACH_MAX)
+	to->ended = reached.how == CP_DETOUR_READ;
+	if (reached.how > CP_DETOUR_READ_CUT ||
+	    (f->as == ENGINE_FETCH_BYTES && reached.size != f->size))
 		return false;
-	memcpy(text, r->values + *at - (reached.size + 7) / 8, reached.size);
-	engine_hide_breakpoints(p, address, (uint8_t *)text, reached.size);
-	cp_form_set_text(v->form, address, text, reached.size, reached.how == CP_DETOUR_READ, to);
-	ring->text.count += reached.size;
+	return copy(r, word + 1, reached.size, to);
+}
+
+/* Bits of what a fetch brought; false: it did not. */
+static bool read_bits(const struct block *b, const struct cp_form_item *item, uint64_t *ret)
+{
+	uint32_t size = (item->shift + item->bits + 7u) / 8;
+
+	*ret = 0;
+	if (b->size < size || (uint32_t)item->offset > b->size - size)
+		return false;
+	memcpy(ret, b->bytes + item->offset, size);
+	*ret >>= item->shift;
+	return true;
+}
+
+static bool read_number(const struct reading *r, uint32_t i, uint64_t *ret)
+{
+	const struct cp_form_item *item = &r->valued->form->items[i];
+
+	if (item->where == CP_FORM_BLOCK)
+		return read_bits(&r->blocks[item->number], item, ret);
+	if (r->valued->words[i] >= r->record->words)
+		return false;
+	*ret = r->record->values[r->valued->words[i]] >> item->shift;
+	return true;
+}
+
+/* False: it could not be read. */
+static bool set_text(const struct reading *r, const struct cp_form_item *item, cprof_value *v)
+{
+	const struct block *b = &r->blocks[item->text];
+
+	if (v->u.u) {
+		cp_form_set_text(r->valued->form, v->u.u, b->bytes, b->size, b->ended, v);
+		return b->bytes != NULL;
+	}
+	v->kind = CPROF_VALUE_POINTER;
+	v->address = 0;
+	return true;
+}
+
+static bool set_characters(const struct reading *r, const struct cp_form_item *item, cprof_value *v)
+{
+	const struct block *b = &r->blocks[item->number];
+
+	if (b->size < item->size || (uint32_t)item->offset > b->size - item->size)
+		return false;
+	cp_form_set_text(r->valued->form, v->address, b->bytes + item->offset, item->size,
+			 item->ends, v);
+	return true;
+}
+
+/* How many elements from `at` on are alike, if they are shown as one. */
+static uint32_t run_of(const char *at, uint32_t size, uint32_t left)
+{
+	uint32_t run = 1;
+
+	while (run < left && !memcmp(at, at + (size_t)run * size, size))
+		run++;
+	return run < CP_VALUE_FOLD ? 1 : run;
+}
+
+static bool set_folded(const struct reading *r, uint32_t i, cprof_value *all)
+{
+	struct cp_form *form = r->valued->form;
+	const struct cp_form_item *item = &form->items[i];
+	const struct block *b = &r->blocks[item->number];
+	const char *at = b->bytes + item->offset;
+	uint32_t most = all[i].count, n = 0, done = 0, run;
+
+	if (b->size < (uint64_t)item->offset + (uint64_t)item->size * item->elements)
+		return false;
+	for (; done < item->elements && n < most; n++, done += run) {
+		struct cp_form_item place = form->items[item->first];
+		cprof_value *v = &all[item->first + n];
+		uint64_t number;
+
+		run = run_of(at + (size_t)done * item->size, item->size, item->elements - done);
+		place.offset += (int32_t)(done * item->size);
+		if (!read_bits(b, &place, &number) || !cp_form_set(form, item->first, number, v))
+			return false;
+		v->repeats = run > 1 ? run : 0;
+		v->address = all[i].address + (uint64_t)done * item->size;
+	}
+	all[i].count = n;
+	all[i].cut = done < item->elements;
+	return true;
+}
+
+/* Does a pointer lead to what it is part of? */
+static bool goes_round(const struct cp_form *form, uint32_t i, const cprof_value *all)
+{
+	uint32_t up;
+
+	for (up = form->items[i].parent; up; up = form->items[up - 1].parent)
+		if (!form->items[up - 1].bits && all[up - 1].address == all[i].u.u)
+			return true;
+	return false;
+}
+
+static bool set_one(const struct reading *r, uint32_t i, cprof_value *all)
+{
+	struct cp_form *form = r->valued->form;
+	const struct cp_form_item *item = &form->items[i];
+	cprof_value *v = &all[i];
+	uint64_t number;
+
+	v->items = v->count ? all + item->first : NULL;
+	v->repeats = 0;
+	if (item->addressed)
+		v->address =
+			(item->where == CP_FORM_STACK ? r->sp : r->blocks[item->number].address) +
+			(uint64_t)(int64_t)item->offset;
+	if (item->what == CP_FORM_WHOLE)
+		return true;
+	if (item->what == CP_FORM_CHARACTERS)
+		return set_characters(r, item, v);
+	if (item->what == CP_FORM_FOLDED)
+		return set_folded(r, i, all);
+	if (!read_number(r, i, &number) || !cp_form_set(form, i, number, v))
+		return false;
+	if (item->what == CP_FORM_TEXT)
+		return set_text(r, item, v);
+	if (item->what == CP_FORM_FUNCTION)
+		v->symbol = name_function(r->session, r->process, v->u.u);
+	return !v->count || !item->parent || !goes_round(form, i, all);
+}
+
+/* All values of a form; what a NULL leads to is not there. */
+static bool set_all(const struct reading *r, cprof_value *all)
+{
+	const struct cp_form *form = r->valued->form;
+	bool gone[CP_FORM_VALUES]; /* its parts are not there, or were set with it */
+	uint32_t i;
+
+	memcpy(all, form->values, form->total * sizeof(*all));
+	for (i = 0; i < form->total; i++) {
+		const struct cp_form_item *item = &form->items[i];
+
+		gone[i] = item->parent && gone[item->parent - 1];
+		if (gone[i])
+			continue;
+		if (!set_one(r, i, all))
+			return false;
+		if (item->bits && all[i].count && !all[i].u.u) {
+			all[i].items = NULL;
+			all[i].count = 0;
+			gone[i] = true;
+		}
+		gone[i] |= item->what == CP_FORM_FOLDED;
+	}
 	return true;
 }
 
 bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valued *v,
 			const struct cp_record_plain *r)
 {
-	return ring->values.count + v->form->count <= VALUES_MOST &&
-	       (!v->text_count || ring->text.count + r->words * 8u <= TEXT_MOST);
+	return ring->values.count + v->form->total <= VALUES_MOST &&
+	       (!v->fetch_count || ring->text.count + r->words * 8u <= TEXT_MOST);
 }
 
 const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
 				      struct engine_ring *ring, const struct engine_valued *v,
-				      const struct cp_record_plain *r, uint64_t sp)
+				      const struct cp_record_plain *record, uint64_t sp)
 {
-	size_t count = v->form->count, text;
-	unsigned at = v->first_text, i;
+	unsigned text = v->first_text, i;
+	bool good = reserve(ring);
+	struct reading r;
+	size_t before;
 	cprof_value *to;
 
-	if (!reserve(ring))
+	if (!good)
 		return NULL;
+	r.session = s;
+	r.process = p;
+	r.ring = ring;
+	r.valued = v;
+	r.record = record;
+	r.sp = sp;
 	to = ring->values.items + ring->values.count;
-	text = ring->text.count;
-	if (!read_numbers(s, p, v, r, sp, to))
+	before = ring->text.count;
+	for (i = 0; good && i < v->fetch_count; i++)
+		good = read_fetch(&r, i, &text);
+	if (!good || !set_all(&r, to)) {
+		ring->text.count = before;
 		return NULL;
-	for (i = 0; i < v->text_count; i++)
-		if (!read_text(p, ring, v, r, &at, &to[v->texts[i]])) {
-			ring->text.count = text;
-			return NULL;
-		}
-	ring->values.count += count;
+	}
+	ring->values.count += v->form->total;
 	return to;
 }
 
 void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *v)
 {
-	ring->values.count -= v->form->count; /* of its text there is room enough */
+	ring->values.count -= v->form->total; /* of its text there is room enough */
 }
 
 void engine_valued_clear(struct engine_ring *ring)

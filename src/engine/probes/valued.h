@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values of records that go into blocks (calls/blocks.c): of sites whose values are numbers,
- * enumerators, addresses of functions and texts. Private to src/engine.
+ * Values of records that go into blocks (calls/blocks.c): of sites whose values have a form
+ * (inspect/form.h). Private to src/engine.
  */
 #ifndef CP_ENGINE_PROBES_VALUED_H
 #define CP_ENGINE_PROBES_VALUED_H
@@ -10,13 +10,25 @@
 #include "engine/probes/sites.h"
 #include "inspect/form.h"
 
+/* What a fetch brings, in a record. */
+struct engine_valued_fetch {
+	uint8_t as; /* enum engine_fetch_as */
+	uint8_t from; /* the fetch that has its pointer, + 1; 0: the word `pointer` has it */
+	uint16_t pointer; /* ENGINE_VALUED_SP: it is the stack pointer */
+	uint16_t word; /* where it is, or its head; of texts not known before */
+	uint16_t size; /* bytes */
+	uint16_t at; /* its pointer, in what `from` brings */
+	int32_t offset; /* from its pointer */
+};
+#define ENGINE_VALUED_SP UINT16_MAX
+
 /* Where a record of a site has what its form asks for. */
 struct engine_valued {
 	struct cp_form *form; /* owned */
-	uint16_t words[CP_FORM_VALUES]; /* of numbers, and of the pointers of texts */
+	uint16_t *words; /* owned; of what is in registers and on the stack, by item */
+	struct engine_valued_fetch *fetches; /* owned */
+	uint16_t fetch_count;
 	uint16_t first_text; /* the word where texts begin */
-	uint8_t texts[CP_FORM_VALUES]; /* items, in the order in which their texts come */
-	uint8_t text_count;
 };
 
 /* How the values of the site's records are read; NULL: not so, they take the way of hits.
