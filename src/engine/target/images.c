@@ -64,6 +64,7 @@ void engine_assembly_free(cprof_assembly *a)
 	cp_map_free(&a->called);
 	cp_map_free(&a->callers);
 	pthread_mutex_destroy(&a->lock);
+	free(a->templates);
 	free(a->path);
 	free(a);
 }
