@@ -48,7 +48,7 @@ FLOORS = {
                     ["changes", "copy", "print", "print_lines", "spelling", "thread_locals", "entered"],
                     ["condition", "condition_names", "condition_parse", "condition_tests"],
                     ["thing"], ["members", "number", "registers", "scope"], ["evaluate"],
-                    ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file"]],
+                    ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file", "plan_shapes"]],
     "src/control": [["control", "place", "port"], ["client", "server"]],
     "src/link": [["code", "coverage", "link", "map", "perf", "sites", "stats"], ["channel", "records", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],

@@ -21,6 +21,13 @@ struct cp_value_request {
 	struct cp_value_arena *arena;
 	struct cp_notes *notes; /* NULL: none are taken (notes.h) */
 };
+/* Bytes at hand: `size` of them are there, of a value that may be longer. */
+struct cp_bytes {
+	const uint8_t *at;
+	uint64_t size;
+	uint64_t address; /* 0: not in memory */
+};
+
 struct cp_build {
 	const struct cp_value_request *request;
 	const struct cp_value_limits *limits;
@@ -30,6 +37,8 @@ struct cp_build {
 	uint8_t source;
 	bool live; /* types are completed when they are met: debug information may be read */
 	unsigned left; /* values */
+	/* What is being built and in no memory: its bytes, at an address that nothing has. */
+	struct cp_bytes apart;
 	/* The values that are being built around this one, to notice cycles. */
 	struct {
 		uint64_t address;
@@ -38,12 +47,13 @@ struct cp_build {
 	unsigned around_count;
 };
 
-/* Bytes at hand: `size` of them are there, of a value that may be longer. */
-struct cp_bytes {
-	const uint8_t *at;
-	uint64_t size;
-	uint64_t address; /* 0: not in memory */
-};
+/* Can all memory be read, and not just what a capture has? */
+static inline bool cp_build_is_whole(const struct cp_build *b)
+{
+	const struct cp_capture *c = b->request->capture;
+
+	return c->memory && !c->memory_is_copy;
+}
 
 /* Little-endian, of up to 8 bytes. */
 static inline uint64_t cp_build_number(const uint8_t *at, uint64_t size)

@@ -23,6 +23,7 @@
 #include "image/image.h"
 #include "link/sites.h"
 
+struct cp_shape_ops;
 /* Limits to how far values are followed, and how much of them is shown. */
 struct cp_value_limits {
 	uint32_t depth; /* levels of structs, arrays and pointers (3) */
@@ -31,6 +32,8 @@ struct cp_value_limits {
 	uint32_t elements; /* of an array (64) */
 	uint32_t value; /* bytes of one value (4096) */
 	uint32_t total; /* bytes fetched for one event (65536) */
+	/* How stops read what declarations are evaluated for; NULL: they don't. */
+	const struct cp_shape_ops *shapes;
 };
 extern const struct cp_value_limits cp_value_limits_default;
 

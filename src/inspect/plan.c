@@ -20,25 +20,7 @@
 #define CHAINS_TOTAL (128u << 10) /* bytes of one event's, what types ask for included */
 #define MEMBERS_MAX 256 /* looked at in one struct */
 
-struct plan {
-	const struct cp_signature *signature;
-	struct cp_image *image;
-	struct cp_fetches *to;
-	uint64_t total; /* bytes */
-	unsigned steps; /* left */
-	bool failed;
-};
-
-/* Bytes that are being read, and where their parts are: in registers, or in
- * the block of a fetch. */
-struct source {
-	const struct cp_place *place; /* registers; NULL: block */
-	uint16_t block; /* index of the fetch */
-	uint16_t level; /* of fetches that start here */
-	uint32_t size; /* that are read */
-};
-
-static int add_fetch(struct plan *p, struct cp_fetch f)
+int cp_plan_add(struct cp_plan *p, struct cp_fetch f)
 {
 	size_t i;
 
@@ -55,9 +37,7 @@ static int add_fetch(struct plan *p, struct cp_fetch f)
 	return (int)p->to->list.count - 1;
 }
 
-/* The fetch that starts at the pointer `at` bytes into the source; false: it
- * is not where a fetch could take it from. */
-static bool from_pointer(const struct source *s, uint64_t at, struct cp_fetch *ret)
+bool cp_plan_pointer(const struct cp_plan_source *s, uint64_t at, struct cp_fetch *ret)
 {
 	const struct cp_piece *piece;
 	unsigned i;
@@ -83,25 +63,22 @@ static uint32_t at_most(uint64_t size, uint32_t limit)
 	return size < limit ? (uint32_t)size : limit;
 }
 
-static void plan_type(struct plan *p, const struct cp_type *type, const struct source *s,
-		      uint64_t at, unsigned depth, unsigned hops);
-
 /* Plans what a pointer `at` bytes into the source leads to. */
-static void plan_pointer(struct plan *p, const struct cp_type *t, const struct source *s,
+static void plan_pointer(struct cp_plan *p, const struct cp_type *t, const struct cp_plan_source *s,
 			 uint64_t at, unsigned depth, unsigned hops)
 {
 	const struct cp_value_limits *limits = &p->signature->limits;
 	const struct cp_type *to = cp_type_strip(t->target);
-	struct source next = { .level = (uint16_t)(s->level + 1) };
+	struct cp_plan_source next = { .level = (uint16_t)(s->level + 1) };
 	struct cp_fetch f;
 	int index;
 
-	if (!to || !from_pointer(s, at, &f))
+	if (!to || !cp_plan_pointer(s, at, &f))
 		return;
 	if (t->kind == CP_TYPE_POINTER && cp_type_characters(t)) {
 		f.flags = CP_FETCH_STRING;
 		f.size = limits->string + 1; /* to see whether it ends there */
-		add_fetch(p, f);
+		cp_plan_add(p, f);
 		return;
 	}
 	if (t->kind == CP_TYPE_POINTER && hops++ >= limits->pointers)
@@ -110,52 +87,69 @@ static void plan_pointer(struct plan *p, const struct cp_type *t, const struct s
 	if (cp_type_is_reserved(to))
 		return;
 	f.size = at_most(to->size, limits->value);
-	index = add_fetch(p, f);
+	index = cp_plan_add(p, f);
 	if (index < 0)
 		return;
 	next.block = (uint16_t)index;
 	next.size = f.size;
-	plan_type(p, t->target, &next, 0, depth + 1, hops);
+	cp_plan_type(p, t->target, &next, 0, depth + 1, hops);
 }
 
-/* Plans what a library's type holds, if it is one that is known. */
-static bool plan_shape(struct plan *p, const struct cp_type *t, const struct source *s, uint64_t at,
-		       unsigned depth, unsigned hops)
+/* Plans what a type alone tells of what a library's type holds. */
+static void plan_by_type(struct cp_plan *p, const struct cp_shape *shape,
+			 const struct cp_plan_source *s, uint64_t at, unsigned depth, unsigned hops)
 {
 	const struct cp_value_limits *limits = &p->signature->limits;
-	struct cp_shape shape;
-	struct source next = { .level = (uint16_t)(s->level + 1) };
+	struct cp_plan_source next = { .level = (uint16_t)(s->level + 1) };
 	const struct cp_type *element;
 	struct cp_fetch f;
 	uint64_t i;
 	int index;
 
-	if (!cp_shape_of(p->image, t, &shape))
-		return false;
-	if (shape.row->kind >= CP_SHAPE_VALUE && shape.row->kind <= CP_SHAPE_DATE)
-		plan_type(p, shape.type, s, at + shape.pointer, depth, hops);
-	if (shape.row->kind == CP_SHAPE_TEXT && from_pointer(s, at + shape.pointer, &f)) {
-		f.flags = shape.terminated ? CP_FETCH_STRING : 0;
+	if (shape->row->kind >= CP_SHAPE_VALUE && shape->row->kind <= CP_SHAPE_DATE)
+		cp_plan_type(p, shape->type, s, at + shape->pointer, depth, hops);
+	if (shape->row->kind == CP_SHAPE_TEXT && cp_plan_pointer(s, at + shape->pointer, &f)) {
+		f.flags = shape->terminated ? CP_FETCH_STRING : 0;
 		f.size = limits->string + 1;
-		add_fetch(p, f);
+		cp_plan_add(p, f);
 	}
-	element = shape.row->kind == CP_SHAPE_ROW ? cp_type_strip(cp_type_strip(shape.type)->target)
-						  : NULL;
-	if (!element || !element->size || !from_pointer(s, at + shape.pointer, &f))
-		return true;
+	element = shape->row->kind == CP_SHAPE_ROW
+			  ? cp_type_strip(cp_type_strip(shape->type)->target)
+			  : NULL;
+	if (!element || !element->size || !cp_plan_pointer(s, at + shape->pointer, &f))
+		return;
 	f.size = element->size < limits->value
 			 ? at_most(element->size * limits->elements, limits->value)
 			 : limits->value;
-	index = add_fetch(p, f);
+	index = cp_plan_add(p, f);
 	next.block = (uint16_t)index;
 	next.size = f.size;
 	for (i = 0; index >= 0 && (i + 1) * element->size <= f.size && p->steps; i++)
-		plan_type(p, cp_type_strip(shape.type)->target, &next, i * element->size, depth + 1,
-			  hops);
-	return true;
+		cp_plan_type(p, cp_type_strip(shape->type)->target, &next, i * element->size,
+			     depth + 1, hops);
 }
 
-static void plan_members(struct plan *p, const struct cp_type *t, const struct source *s,
+/* Plans what a library's type holds, if it is one that is known. What holds a value of
+ * any type may do so in several ways. */
+static bool plan_shape(struct cp_plan *p, const struct cp_type *t, const struct cp_plan_source *s,
+		       uint64_t at, unsigned depth, unsigned hops)
+{
+	const struct cp_shape_ops *shapes = p->signature->limits.shapes;
+	const struct cp_shape_row *row = NULL;
+	struct cp_shape shape;
+	bool planned = false;
+
+	while ((row = cp_shape_next(NULL, t, row)) && (!planned || row->kind == CP_SHAPE_HELD)) {
+		if (cp_shape_by_type(p->image, t, row, &shape)) {
+			plan_by_type(p, &shape, s, at, depth, hops);
+			return true;
+		}
+		planned |= shapes && shapes->plan(p, t, row, s, at, depth, hops);
+	}
+	return planned;
+}
+
+static void plan_members(struct cp_plan *p, const struct cp_type *t, const struct cp_plan_source *s,
 			 uint64_t at, unsigned depth, unsigned hops)
 {
 	const struct cp_type_details *d = cp_type_details(t);
@@ -163,16 +157,17 @@ static void plan_members(struct plan *p, const struct cp_type *t, const struct s
 
 	for (i = 0; d && i < d->member_count && i < MEMBERS_MAX; i++) {
 		if (!(d->members[i].flags & (CP_MEMBER_BITS | CP_MEMBER_VIRTUAL)))
-			plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
-				  hops);
+			cp_plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
+				     hops);
 	}
 	for (i = 0; d && i < d->variant_count && i < MEMBERS_MAX; i++)
-		plan_type(p, d->variants[i].member.type, s, at + d->variants[i].member.offset,
-			  depth, hops);
+		cp_plan_type(p, d->variants[i].member.type, s, at + d->variants[i].member.offset,
+			     depth, hops);
 }
 
-static void plan_elements(struct plan *p, const struct cp_type *t, const struct source *s,
-			  uint64_t at, unsigned depth, unsigned hops)
+static void plan_elements(struct cp_plan *p, const struct cp_type *t,
+			  const struct cp_plan_source *s, uint64_t at, unsigned depth,
+			  unsigned hops)
 {
 	const struct cp_type *element = cp_type_strip(t->target);
 	uint64_t i;
@@ -180,12 +175,11 @@ static void plan_elements(struct plan *p, const struct cp_type *t, const struct 
 	if (!element || !element->size)
 		return;
 	for (i = 0; i < t->count && i < p->signature->limits.elements && p->steps; i++)
-		plan_type(p, t->target, s, at + i * element->size, depth + 1, hops);
+		cp_plan_type(p, t->target, s, at + i * element->size, depth + 1, hops);
 }
 
-/* Plans what a value of `type`, `at` bytes into the source, leads to. */
-static void plan_type(struct plan *p, const struct cp_type *type, const struct source *s,
-		      uint64_t at, unsigned depth, unsigned hops)
+void cp_plan_type(struct cp_plan *p, const struct cp_type *type, const struct cp_plan_source *s,
+		  uint64_t at, unsigned depth, unsigned hops)
 {
 	const struct cp_type *t = cp_type_strip(type);
 
@@ -201,7 +195,8 @@ static void plan_type(struct plan *p, const struct cp_type *type, const struct s
 		break;
 	case CP_TYPE_STRUCT:
 	case CP_TYPE_UNION:
-		if (depth < p->signature->limits.depth && !plan_shape(p, t, s, at, depth, hops))
+		if ((depth < p->signature->limits.depth || cp_shape_is_plain(t)) &&
+		    !plan_shape(p, t, s, at, depth, hops))
 			plan_members(p, t, s, at, depth, hops);
 		break;
 	case CP_TYPE_ARRAY:
@@ -213,21 +208,21 @@ static void plan_type(struct plan *p, const struct cp_type *type, const struct s
 	}
 }
 
-static int stack_fetch(struct plan *p, const struct cp_piece *piece)
+static int stack_fetch(struct cp_plan *p, const struct cp_piece *piece)
 {
-	return add_fetch(p, (struct cp_fetch){
-				    .from = piece->number,
-				    .offset = (int32_t)piece->offset,
-				    .size = at_most(piece->size, p->signature->limits.value) });
+	return cp_plan_add(p, (struct cp_fetch){
+				      .from = piece->number,
+				      .offset = (int32_t)piece->offset,
+				      .size = at_most(piece->size, p->signature->limits.value) });
 }
 
 /* A value that an address in a register or on the stack leads to. */
-static void plan_indirect(struct plan *p, const struct cp_parameter *parameter)
+static void plan_indirect(struct cp_plan *p, const struct cp_parameter *parameter)
 {
 	const struct cp_piece *piece = &parameter->place.pieces[0];
 	struct cp_fetch f = { .size = at_most(cp_type_strip(parameter->type)->size,
 					      p->signature->limits.value) };
-	struct source s = { .level = 1 };
+	struct cp_plan_source s = { .level = 1 };
 	int index;
 
 	if (piece->where == CP_PIECE_MEMORY) {
@@ -242,18 +237,18 @@ static void plan_indirect(struct plan *p, const struct cp_parameter *parameter)
 		if (parameter == &p->signature->result && cp_signature_result_is_kept(p->signature))
 			f.flags = CP_FETCH_KEPT;
 	}
-	index = add_fetch(p, f);
+	index = cp_plan_add(p, f);
 	if (index < 0)
 		return;
 	s.block = (uint16_t)index;
 	s.size = f.size;
-	plan_type(p, parameter->type, &s, 0, 0, 0);
+	cp_plan_type(p, parameter->type, &s, 0, 0, 0);
 }
 
-static void plan_direct(struct plan *p, const struct cp_parameter *parameter, unsigned *flags)
+static void plan_direct(struct cp_plan *p, const struct cp_parameter *parameter, unsigned *flags)
 {
 	const struct cp_place *place = &parameter->place;
-	struct source s = { .place = place };
+	struct cp_plan_source s = { .place = place };
 	unsigned i;
 	int index;
 
@@ -272,13 +267,13 @@ static void plan_direct(struct plan *p, const struct cp_parameter *parameter, un
 		}
 	}
 	if (parameter->type)
-		plan_type(p, parameter->type, &s, 0, 0, 0);
+		cp_plan_type(p, parameter->type, &s, 0, 0, 0);
 }
 
 bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
 		       const struct cp_parameter *parameter, struct cp_fetches *to, unsigned *flags)
 {
-	struct plan p = { .signature = signature, .image = image, .to = to, .steps = 2000 };
+	struct cp_plan p = { .signature = signature, .image = image, .to = to, .steps = 2000 };
 
 	*flags |= CP_SITE_REGS;
 	if (parameter->place.how == CP_PLACE_DIRECT)
@@ -290,9 +285,9 @@ bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *im
 
 int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f)
 {
-	struct plan p = { .signature = signature, .to = to };
+	struct cp_plan p = { .signature = signature, .to = to };
 
-	return add_fetch(&p, f);
+	return cp_plan_add(&p, f);
 }
 
 /* The number of a link of a chain whose pointer is in the fetch `before` (-1: in a

@@ -7,6 +7,34 @@
 
 #include "inspect/signature.h"
 
+/* A plan in the making. */
+struct cp_plan {
+	const struct cp_signature *signature;
+	struct cp_image *image;
+	struct cp_fetches *to;
+	uint64_t total; /* bytes */
+	unsigned steps; /* left */
+	bool failed;
+};
+
+/* Bytes that are being read, and where their parts are: in registers, or in
+ * the block of a fetch. */
+struct cp_plan_source {
+	const struct cp_place *place; /* registers; NULL: block */
+	uint16_t block; /* index of the fetch */
+	uint16_t level; /* of fetches that start here */
+	uint32_t size; /* that are read */
+};
+
+/* The number of the new fetch; -1: there is no room. */
+int cp_plan_add(struct cp_plan *p, struct cp_fetch f);
+/* The fetch that starts at the pointer `at` bytes into the source; false: it
+ * is not where a fetch could take it from. */
+bool cp_plan_pointer(const struct cp_plan_source *s, uint64_t at, struct cp_fetch *ret);
+/* Plans what a value of `type`, `at` bytes into the source, leads to. */
+void cp_plan_type(struct cp_plan *p, const struct cp_type *type, const struct cp_plan_source *s,
+		  uint64_t at, unsigned depth, unsigned hops);
+
 /* Adds to `to` what `parameter` needs, and sets the CP_SITE_* flags. Reads
  * details of types. False without memory. */
 bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,

@@ -18,6 +18,7 @@
 #include "inspect/shape_walk.h"
 #include "inspect/value.h"
 
+#define APART (UINT64_C(1) << 63) /* no program's */
 #define STEPS_EACH 64 /* nodes and slots looked at for an element that is shown */
 #define STEPS_LEAST 4096
 
@@ -47,7 +48,22 @@ static size_t read_overlay(void *ctx, uint64_t address, void *buffer, size_t siz
 	return at.size;
 }
 
+/* Is that within what is in no memory? */
+static bool is_apart(const struct cp_build *b, uint64_t address)
+{
+	return b->apart.size && address - b->apart.address < b->apart.size;
+}
+
 /* ---- things as values ---- */
+
+/* What a capture lacks may be readable all the same. */
+static void put_error(struct cp_build *b, cprof_value *v, uint8_t error, uint64_t address)
+{
+	if (error == CPROF_VALUE_UNREADABLE && !cp_build_is_whole(b))
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+	else
+		cp_build_error(v, error, address);
+}
 
 static void build_thing(struct cp_build *b, cprof_value *v, const struct cp_thing *thing,
 			unsigned depth, unsigned hops)
@@ -61,8 +77,8 @@ static void build_thing(struct cp_build *b, cprof_value *v, const struct cp_thin
 	v->type = thing->type && thing->type->text ? thing->type->text : "";
 	v->source = b->source;
 	if (thing->error || !t) {
-		cp_build_error(v, thing->error ? thing->error : CPROF_VALUE_UNAVAILABLE,
-			       thing->address);
+		put_error(b, v, thing->error ? thing->error : CPROF_VALUE_UNAVAILABLE,
+			  thing->address);
 		return;
 	}
 	t = cp_type_complete(cp_type_image(t), t);
@@ -72,11 +88,17 @@ static void build_thing(struct cp_build *b, cprof_value *v, const struct cp_thin
 		       : t->size;
 	if (thing->in_memory) {
 		size = size < b->limits->value ? size : b->limits->value;
-		from = cp_build_memory(b, thing->address, size, &tried);
-		from.address = thing->address;
+		if (is_apart(b, thing->address)) {
+			from = cp_build_part(b->apart, thing->address - b->apart.address, size);
+			from.address = 0;
+		} else {
+			from = cp_build_memory(b, thing->address, size, &tried);
+			from.address = thing->address;
+		}
 	}
 	if (size && !from.size)
-		cp_build_error(v, CPROF_VALUE_UNREADABLE, thing->address);
+		cp_build_error(v, tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE,
+			       tried ? thing->address : 0);
 	else if (thing->bits)
 		cp_build_bits(b, v, thing->bits, from);
 	else
@@ -124,6 +146,42 @@ static bool add(void *ctx, const struct cp_thing *key, const struct cp_thing *va
 	return false;
 }
 
+static bool is_unavailable(const cprof_value *v)
+{
+	return v->kind == CPROF_VALUE_ERROR && v->error == CPROF_VALUE_UNAVAILABLE;
+}
+
+/* Elements that a capture does not have are left out. */
+static void drop_unavailable(struct listing *l)
+{
+	const cprof_value *last;
+
+	while (l->items.count) {
+		last = &l->items.items[l->items.count - 1];
+		if (!is_unavailable(last) && !(last->entry && is_unavailable(&last->items[0]) &&
+					       is_unavailable(&last->items[1])))
+			break;
+		l->items.count--;
+		l->cut = true;
+	}
+}
+
+/* How many there are, where none of them is at hand. */
+static void build_size(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope)
+{
+	const enum cp_shape_term term =
+		scope->row->kind == CP_SHAPE_ITEMS && scope->row->terms[CP_TERM_length]
+			? CP_TERM_length
+			: CP_TERM_count;
+	struct cp_thing thing = { 0 };
+	int64_t count = 0;
+	struct cp_error *err = cp_shape_number(scope, term, &count, &thing);
+
+	if (err || thing.error || !cp_build_count(b, v, (uint64_t)count))
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+	cp_error_free(err);
+}
+
 static CP_ERROR build_elements(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
 			       unsigned depth, unsigned hops)
 {
@@ -136,11 +194,19 @@ static CP_ERROR build_elements(struct cp_build *b, cprof_value *v, struct cp_sha
 		cp_vec_free(&l.items);
 		return err;
 	}
+	if (!cp_build_is_whole(b))
+		drop_unavailable(&l);
+	if (l.cut && !l.items.count && !cp_build_is_whole(b)) {
+		build_size(b, v, scope);
+		cp_vec_free(&l.items);
+		cp_error_free(err);
+		return NULL;
+	}
 	items = cp_arena_array(b->arena, l.items.count + 1, sizeof(*items));
 	if (items && l.items.count)
 		memcpy(items, l.items.items, l.items.count * sizeof(*items));
 	v->kind = CPROF_VALUE_ARRAY;
-	v->address = scope->self.address;
+	v->address = is_apart(b, scope->self.address) ? 0 : scope->self.address;
 	v->entry = scope->row->terms[CP_TERM_key];
 	v->items = items;
 	v->count = items ? (uint32_t)l.items.count : 0;
@@ -184,7 +250,7 @@ static void build_wide(struct cp_build *b, cprof_value *v, uint64_t pointer, uin
 	if (want)
 		at = cp_build_memory(b, pointer, want * unit, &tried);
 	if (want && at.size < unit) {
-		cp_build_error(v, CPROF_VALUE_UNREADABLE, pointer);
+		put_error(b, v, CPROF_VALUE_UNREADABLE, pointer);
 		return;
 	}
 	for (i = 0; i + unit <= at.size; i += unit) {
@@ -207,11 +273,6 @@ static void build_wide(struct cp_build *b, cprof_value *v, uint64_t pointer, uin
 	if (!v->u.text.bytes || text.failed)
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
 	cp_buf_free(&text);
-}
-
-static void put_error(cprof_value *v, const struct cp_thing *thing)
-{
-	cp_build_error(v, thing->error, thing->address);
 }
 
 /* The address and the type of what is in a row: where a pointer leads to, or an array. */
@@ -269,7 +330,7 @@ static CP_ERROR build_text(struct cp_build *b, cprof_value *v, struct cp_shape_s
 	CP_TRY(cp_shape_row_at(scope, &target, &pointer, &length, &thing));
 	unit = thing.error ? 0 : cp_type_strip(target)->size;
 	if (thing.error)
-		put_error(v, &thing);
+		put_error(b, v, thing.error, thing.address);
 	else if (unit == 1)
 		cp_build_text(b, v, pointer, length);
 	else if (unit == 2 || unit == 4)
@@ -469,15 +530,15 @@ static CP_ERROR build_by(struct cp_build *b, cprof_value *v, struct cp_shape_sco
 		return build_one(b, v, scope, depth, hops);
 	CP_TRY(cp_shape_row_at(scope, &target, &pointer, &count, &thing));
 	if (thing.error)
-		put_error(v, &thing);
+		put_error(b, v, thing.error, thing.address);
 	else if (!cp_build_row(b, v, target, pointer, count, depth, hops))
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, pointer);
 	return NULL;
 }
 
-bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
-		    const struct cp_shape_row *row, const struct cp_bytes *from, unsigned depth,
-		    unsigned hops)
+static bool build_at(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		     const struct cp_shape_row *row, const struct cp_bytes *from, unsigned depth,
+		     unsigned hops)
 {
 	struct overlay overlay = { b, *from };
 	const struct cp_reader reader = { read_overlay, &overlay };
@@ -486,12 +547,9 @@ bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 					       .values = b->request->arena,
 					       .limits = b->limits,
 					       .shapes = NULL };
-	const struct cp_thing self = { .type = t,
-				       .in_memory = from->address,
-				       .address = from->address,
-				       .bytes = from->at,
-				       .size = from->size,
-				       .source = b->source };
+	const struct cp_thing self = {
+		.type = t, .in_memory = true, .address = from->address, .source = b->source
+	};
 	struct cp_shape_scope scope;
 	struct cp_error *err;
 
@@ -502,4 +560,22 @@ bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 	cp_error_free(err);
 	/* Of a member that is only declared, another declaration may make sense. */
 	return !err && !(v->kind == CPROF_VALUE_ERROR && v->error == CPROF_VALUE_INCOMPLETE);
+}
+
+/* Declarations go by addresses, which what came in registers has none of. */
+bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		    const struct cp_shape_row *row, const struct cp_bytes *from, unsigned depth,
+		    unsigned hops)
+{
+	const struct cp_bytes outer = b->apart;
+	struct cp_bytes here = *from;
+	bool built;
+
+	if (!here.address) {
+		here.address = APART;
+		b->apart = here;
+	}
+	built = build_at(b, v, t, row, &here, depth, hops);
+	b->apart = outer;
+	return built;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "inspect/number.h"
+#include "inspect/plan_shapes.h"
 #include "inspect/shape_build.h"
 #include "inspect/shape_walk.h"
 
@@ -251,6 +252,8 @@ static CP_ERROR row(const struct cp_expression_env *env, const struct cp_thing *
 
 /* ---- all of them ---- */
 
-const struct cp_shape_ops cp_shape_ops = {
-	.build = cp_shape_build, .behind = behind, .element = element, .row = row
-};
+const struct cp_shape_ops cp_shape_ops = { .plan = cp_plan_shape,
+					   .build = cp_shape_build,
+					   .behind = behind,
+					   .element = element,
+					   .row = row };

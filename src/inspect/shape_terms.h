@@ -21,6 +21,7 @@ struct cp_shape_scope {
 	struct cp_thing focus; /* whose members names are first: a node, a pair; type NULL: none */
 	struct cp_thing node; /* $node: a pointer to it; type NULL: there is none */
 	uint64_t index; /* $i */
+	bool endless; /* how many elements there are is not known */
 	/* What is forgotten from one element to the next, while `env` makes it here: */
 	struct cp_arena step;
 	struct cp_value_arena *values; /* owned */

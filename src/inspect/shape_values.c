@@ -106,14 +106,14 @@ static bool build_choice(struct cp_build *b, cprof_value *v, const struct cp_sha
 	return true;
 }
 
-static bool build_count(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
-			struct cp_bytes from)
+bool cp_build_count(struct cp_build *b, cprof_value *v, uint64_t count)
 {
 	cprof_value *item = cp_arena_alloc(b->arena, sizeof(*item));
 
-	if (!item || !word(from, s->length, &item->u.u))
+	if (!item)
 		return false;
 	item->kind = CPROF_VALUE_UINT;
+	item->u.u = count;
 	item->name = "size";
 	item->type = "size_t";
 	item->size = 8;
@@ -131,7 +131,7 @@ static bool build_by_type(struct cp_build *b, cprof_value *v, const struct cp_ty
 	uint64_t pointer, length;
 
 	if (s->counted)
-		return build_count(b, v, s, from);
+		return word(from, s->length, &length) && cp_build_count(b, v, length);
 	if (s->row->kind == CP_SHAPE_ROW)
 		return build_row(b, v, s, from, depth, hops);
 	if (s->row->kind == CP_SHAPE_CHOICE)
@@ -161,7 +161,8 @@ bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 	bool done = false;
 
 	while (!done && (row = cp_shape_next(shapes, t, row))) {
-		if (cp_shape_by_type(image, t, row, &s) && !(s.counted && shapes))
+		if (cp_shape_by_type(image, t, row, &s) &&
+		    !(s.counted && shapes && cp_build_is_whole(b)))
 			done = build_by_type(b, v, t, &s, from, depth, hops);
 		else if (shapes)
 			done = shapes->ops->build(b, v, t, row, &from, depth, hops);

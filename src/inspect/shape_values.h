@@ -16,5 +16,7 @@ void cp_build_text(struct cp_build *b, cprof_value *v, uint64_t pointer, uint64_
 /* `count` elements in a row at `pointer`; false: they have no size. */
 bool cp_build_row(struct cp_build *b, cprof_value *v, const struct cp_type *target,
 		  uint64_t pointer, uint64_t count, unsigned depth, unsigned hops);
+/* What holds `count` elements, none of which is shown. False without memory. */
+bool cp_build_count(struct cp_build *b, cprof_value *v, uint64_t count);
 
 #endif

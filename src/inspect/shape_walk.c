@@ -179,6 +179,7 @@ static CP_ERROR walk_items(struct walk *w)
 	int64_t count = 0, used;
 
 	CP_TRY(number(w, CP_TERM_count, &count));
+	count = s->endless ? INT64_MAX : count;
 	cp_shape_scope_by_step(s, true);
 	for (s->index = 0; (int64_t)s->index < count && step(w); s->index++) {
 		used = 1;

@@ -86,9 +86,16 @@ struct cp_shapes {
 
 struct cp_build;
 struct cp_bytes;
+struct cp_plan;
+struct cp_plan_source;
 struct cp_thing;
 struct cp_expression_env;
 struct cp_shape_ops {
+	/* Plans what a stop has to read of `t`, which is `at` bytes in the source; false: it is
+	 * not as `row` has it. */
+	bool (*plan)(struct cp_plan *p, const struct cp_type *t, const struct cp_shape_row *row,
+		     const struct cp_plan_source *source, uint64_t at, unsigned depth,
+		     unsigned hops);
 	/* Makes the value of `t`, which is at hand; false: it is not as `row` has it. */
 	bool (*build)(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 		      const struct cp_shape_row *row, const struct cp_bytes *from, unsigned depth,

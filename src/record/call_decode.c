@@ -173,6 +173,7 @@ static bool get_nodes(struct walk *w, struct layout *layout, size_t first, size_
 			return false;
 		node.value.count = (uint32_t)items;
 		node.value.cut = node.flags & CP_NODE_CUT;
+		node.value.entry = node.flags & CP_NODE_ENTRY;
 		node.value.repeats = (uint32_t)column[CP_NODE_REPEATS * total];
 		layout->width += cp_record_value_numbers(node.value.kind) +
 				 !!(node.flags & CP_NODE_HAS_ADDRESS) +

@@ -165,6 +165,8 @@ static bool put_node(struct cp_record_encoder *e, const cprof_value *v, unsigned
 		kind = CPROF_VALUE_ERROR;
 		error = CPROF_VALUE_TOO_DEEP;
 	}
+	if (v->entry)
+		flags |= CP_NODE_ENTRY;
 	if (v->address)
 		flags |= CP_NODE_HAS_ADDRESS;
 	if (v->symbol && kind != CPROF_VALUE_ERROR)

@@ -52,6 +52,7 @@ enum {
 #define CP_NODE_CUT 1u
 #define CP_NODE_HAS_ADDRESS 2u
 #define CP_NODE_HAS_SYMBOL 4u
+#define CP_NODE_ENTRY 8u /* of a map: a key with its value, or all of them */
 
 #define CP_RECORD_VALUES_MAX 4096 /* nodes of an event's values; beyond: "depth" */
 #define CP_RECORD_VALUE_DEPTH 32 /* levels of items; beyond: "depth" */

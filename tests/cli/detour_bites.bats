@@ -536,3 +536,68 @@ END
 	traced -t work -a -r -s 999 -- ./made
 	traced --allocs -- ./made
 }
+
+# Mappings are read again when a library comes: the program's text is in no file then.
+@test "text that is in no file any more is traced on, and text that is another is said to be" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >libplace.c <<'END'
+__attribute__((noinline)) long place(long x) { return x + 1; }
+END
+	cat >elsewhere.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline, noclone))
+static volatile long sink;
+OWN long work(long x) { sink += x; return x * 3 + 1; }
+OWN long turn(long n) { long s = 0; for (long i = 0; i < n; i++) s += work(i); return s; }
+/* Copies [from, from + 4096) to anonymous memory in its place; `code`, if any, comes to `at`. */
+static void move(char *from, char *at, const char *code, size_t size)
+{
+	char *copy = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED) exit(2);
+	if (code) memcpy(copy + (at - from), code, size);
+	else memcpy(copy, from, 4096);
+	if (mprotect(copy, 4096, PROT_READ | PROT_EXEC)) exit(3);
+	if (mremap(copy, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, from) != from) exit(4);
+}
+int main(int argc, char **argv)
+{
+	void *lib = dlopen(argv[1], RTLD_NOW);
+	long (*place)(long), sum = turn(1000);
+	if (!lib || argc < 3) { puts(dlerror()); return 1; }
+	*(void **)&place = dlsym(lib, "place");
+	for (long i = 0; i < 1000; i++) sum += place(i);
+	if (!strcmp(argv[2], "moved")) {
+		extern char __executable_start, etext;
+		for (char *at = (char *)((uintptr_t)&turn & -4096ul); at < &etext && at >= &__executable_start; at += 4096) move(at, 0, 0, 0);
+		move((char *)((uintptr_t)place & -4096ul), 0, 0, 0);
+	} else {
+		move((char *)((uintptr_t)place & -4096ul), (char *)(uintptr_t)place, "\x48\x8d\x47\x02\xc3", 5); /* lea 2(%rdi), %rax; ret */
+	}
+	if (!dlopen(argv[3], RTLD_NOW)) { puts(dlerror()); return 1; }
+	for (long i = 0; i < 1000; i++) sum += place(i);
+	printf("%ld\n", sum + turn(1000));
+	fflush(stdout);
+	_exit(0);
+}
+END
+	gcc -O2 -g -shared -fPIC -o libplace.so libplace.c
+	gcc -O2 -g -shared -fPIC -o libother.so -xc - <<<"int other(void) { return 1; }"
+	gcc -O2 -g -o elsewhere elsewhere.c
+	for how in "" --traps; do
+		alone ./elsewhere ./libplace.so moved ./libother.so
+		traced -t work,turn,place $how -- ./elsewhere ./libplace.so moved ./libother.so
+		assert_equal "$(calls work) $(calls turn) $(calls place)" "2000 2 2000"
+		alone ./elsewhere ./libplace.so another ./libother.so
+		"$CPROF" run -o x.data --max-rate=0 -t work,place $how -- ./elsewhere ./libplace.so another ./libother.so >traced.out 2>err
+		diff alone.out <(head -1 traced.out)
+		assert_equal "$(calls work) $(calls place)" "2000 1000"
+		grep -q 'the code of .*/libplace.so was replaced by the program' err
+	done
+}

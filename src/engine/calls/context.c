@@ -15,6 +15,7 @@
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/live.h"
+#include "engine/target/shapes.h"
 #include "engine/target/state.h"
 
 /* ---- captures ---- */
@@ -69,6 +70,7 @@ static struct cp_capture capture_of(cprof_session *s, const struct engine_hit *h
 		.fetches = site->list.fetches,
 		.fetch_count = site->list.fetch_count,
 		.memory = s->current.capture.held ? &s->current.process->memory : NULL,
+		.shapes = engine_shapes(s->current.process),
 		.bias = hit->image ? hit->image->bias : 0,
 		.symbol = name_address,
 		.symbol_ctx = s,
@@ -87,6 +89,7 @@ static struct cp_capture capture_of_entry(cprof_session *s, const struct engine_
 		.fetched_size = entry->fetched_size,
 		.fetches = site->list.fetches,
 		.fetch_count = site->list.fetch_count,
+		.shapes = engine_shapes(s->current.process),
 		.bias = bias,
 		.symbol = name_address,
 		.symbol_ctx = s,

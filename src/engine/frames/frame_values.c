@@ -17,9 +17,9 @@
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/live.h"
+#include "engine/target/shapes.h"
 #include "engine/target/state.h"
 #include "inspect/entered.h"
-#include "inspect/shape_ops.h"
 
 bool engine_stands_still(const cprof_session *s, const struct engine_capture *c)
 {
@@ -52,10 +52,6 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 	return f->thread->process->memory.read(f->thread->process->memory.ctx, address, buffer,
 					       size);
 }
-
-/* Containers' nodes are wherever they are: they are shown where all
- * memory is. */
-static const struct cp_shapes shapes = { .ops = &cp_shape_ops };
 
 /* ---- what its function was entered with ---- */
 
@@ -124,7 +120,7 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 	*capture = (struct cp_capture){
 		.regs = f->frame->regs,
 		.memory = &x->stack,
-		.shapes = engine_stands_still(f->session, f->capture) ? &shapes : NULL,
+		.shapes = engine_shapes(f->thread->process),
 		.memory_is_copy = !engine_stands_still(f->session, f->capture),
 		.bias = f->image->bias,
 	};

@@ -463,6 +463,22 @@ static bool is_library(const cprof_image *image)
 	return !engine_is_program(image);
 }
 
+/* Other code where it was, which is no other object's. */
+static void say_replaced(const cprof_image *image)
+{
+	const struct engine_text *text;
+
+	cp_vec_for_each(&image->process->texts, text)
+		if (!text->image->assembly->image && text->start < image->end &&
+		    text->end > image->start) {
+			engine_warn(image->process->session,
+				    "the code of %s was replaced by the program: its calls are "
+				    "not told from then on",
+				    image->assembly->path);
+			return;
+		}
+}
+
 void engine_arm_process(cprof_process *p)
 {
 	cprof_session *s = p->session;
@@ -485,8 +501,10 @@ void engine_arm_process(cprof_process *p)
 		cprof_image *image = p->images.items[i];
 
 		image->mapped = image->look == p->look;
-		if (!image->mapped && image->armed)
+		if (!image->mapped && image->armed) {
+			say_replaced(image);
 			forget_image(image);
+		}
 	}
 	engine_each_family(s, f, mapped)
 		f->mapped(p);

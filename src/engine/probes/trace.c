@@ -18,6 +18,7 @@
 #include "engine/target/images.h"
 #include "engine/target/state.h"
 #include "probe/near.h"
+#include "inspect/shape_ops.h"
 
 #define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
 
@@ -288,6 +289,7 @@ struct cp_value_limits engine_value_limits(const cprof_session *s)
 		limits.pointers = steps;
 	if (steps > 1 && 2 * steps > limits.depth) /* a pointer, and what it leads to */
 		limits.depth = 2 * steps;
+	limits.shapes = &cp_shape_ops;
 	return limits;
 }
 

@@ -64,6 +64,7 @@ void engine_assembly_free(cprof_assembly *a)
 	cp_map_free(&a->called);
 	cp_map_free(&a->callers);
 	pthread_mutex_destroy(&a->lock);
+	free(a->templates);
 	free(a->path);
 	free(a);
 }
@@ -291,6 +292,77 @@ static bool begins_image(const struct cp_mapping *m, const struct cp_mapping *be
 	return !before || !same_object(before, m) || (m->offset == 0 && m->start != before->end);
 }
 
+/* ---- text that was moved ---- */
+
+#define MOVED_PAGE 4096u
+
+/* Does the memory, which no file is mapped to, hold what the object has there? A copy has
+ * the breakpoints and jumps in it, so of its first page most. */
+static bool holds_text(cprof_process *p, const cprof_assembly *a, uint64_t bias,
+		       const struct cp_mapping *m)
+{
+	const struct cp_vaddr at = { m->start - bias }, last = { m->end - MOVED_PAGE - bias };
+	uint8_t file[MOVED_PAGE], memory[MOVED_PAGE];
+	size_t size = cp_image_read(a->image, at, file, sizeof(file)), same = 0, i;
+
+	if (!size || !cp_image_read(a->image, last, memory, 1) ||
+	    !cp_read_exact(&p->memory, m->start, memory, size))
+		return false;
+	for (i = 0; i < size; i++)
+		same += file[i] == memory[i];
+	return same > size / 2;
+}
+
+/* Where the object's file has it; false: nowhere. */
+static bool offset_in_file(const cprof_assembly *a, uint64_t vaddr, uint64_t *ret)
+{
+	struct cp_vaddr v;
+	uint64_t offset;
+	int pages;
+
+	for (pages = 0, offset = vaddr; pages < 64 && offset <= vaddr;
+	     pages++, offset -= MOVED_PAGE)
+		if (cp_image_vaddr_of_offset(a->image, offset, &v) && v.v == vaddr) {
+			*ret = offset;
+			return true;
+		}
+	return false;
+}
+
+/* Programs copy their text to memory of their own in its place (for huge pages): it is
+ * the object's as before. */
+static void adopt_moved(cprof_process *p, struct cp_mapping *maps, size_t count)
+{
+	const struct cp_mapping *first = NULL, *before = NULL;
+	const cprof_assembly *a;
+	uint64_t bias, offset;
+	size_t i;
+	char *path;
+
+	for (i = 0; i < count; i++) {
+		struct cp_mapping *m = &maps[i];
+
+		if (is_object(m)) {
+			first = begins_image(m, before) ? m : first;
+			before = m;
+			continue;
+		}
+		if (!first || !m->executable || m->path[0])
+			continue;
+		a = assembly_of(p, first);
+		bias = a && a->image ? bias_of(a, first) : 0;
+		if (!a || !a->image || !holds_text(p, a, bias, m) ||
+		    !offset_in_file(a, m->start - bias, &offset) || !(path = strdup(first->path)))
+			continue;
+		free(m->path);
+		m->path = path;
+		m->offset = offset;
+		m->device = first->device;
+		m->inode = first->inode;
+		before = m;
+	}
+}
+
 static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t count)
 {
 	const struct cp_mapping *before = NULL;
@@ -430,6 +502,7 @@ struct cp_unwind_space *engine_unwind_space(cprof_process *p)
 	if (p->space_old) {
 		err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
 		if (!err) {
+			adopt_moved(p, maps, count);
 			set_unwind_mappings(p, maps, count);
 			cp_mappings_free(maps, count);
 		}
@@ -475,6 +548,7 @@ static bool use_maps(cprof_process *p)
 	}
 	if (!p->session->memory_late)
 		engine_open_memory(p);
+	adopt_moved(p, maps, count);
 	build_texts(p, maps, count);
 	look_for_perf_map(p);
 	p->space_old = true;

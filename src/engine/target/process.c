@@ -259,6 +259,7 @@ static void process_free(cprof_process *p)
 	cp_vec_free(&p->images);
 	cp_buf_free(&p->auxv);
 	free(p->exe);
+	free(p->shapes);
 	free(p->started_as);
 	free(p);
 }

@@ -46,7 +46,9 @@ struct engine_above;
 struct engine_cover;
 struct engine_coverage;
 struct engine_detours;
+struct cp_shapes;
 struct engine_places;
+struct engine_templates;
 struct engine_plans;
 struct engine_sources;
 
@@ -70,6 +72,7 @@ struct cprof_assembly {
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
+	struct engine_templates *templates; /* owned (target/shapes.c); NULL: none yet */
 	uint32_t shown; /* number of its images of which image_loaded was raised */
 	struct engine_area_sizes areas; /* in the last process */
 };
@@ -148,6 +151,7 @@ struct cprof_process {
 	bool arm_again; /* the tracer could not place all breakpoints at the time */
 	struct engine_detours *detours; /* owned; NULL: it has none */
 	struct engine_areas areas;
+	struct cp_shapes *shapes; /* owned (target/shapes.c); NULL: none yet */
 	struct engine_process_life life;
 };
 
