@@ -194,9 +194,9 @@ static struct cp_form *create(uint32_t count, size_t total)
 }
 
 struct cp_form *cp_form_create(const struct cp_signature *s, bool leave,
-			       const struct cp_capture_list *list)
+			       const struct cp_capture_list *list, const struct cp_shapes *shapes)
 {
-	struct cp_form_trial *trial = cp_form_trial_make(s, leave, list);
+	struct cp_form_trial *trial = cp_form_trial_make(s, leave, list, shapes);
 	struct cp_form *form = NULL;
 	const cprof_value *values;
 	size_t count, total;

@@ -74,11 +74,11 @@ struct cp_form {
 	struct cp_form_names *names; /* owned; of items, and enumerators that were met */
 };
 
-/* The form of the arguments, or (`leave`) of the result, where `list` is what is captured;
- * NULL: they have none, or there is no memory. It lives no longer than the signature's
- * image. */
+/* The form of the arguments, or (`leave`) of the result, where `list` is what is captured
+ * and `shapes` what types are read by; NULL: they have none, or there is no memory. It lives
+ * no longer than the signature's image. */
 struct cp_form *cp_form_create(const struct cp_signature *signature, bool leave,
-			       const struct cp_capture_list *list);
+			       const struct cp_capture_list *list, const struct cp_shapes *shapes);
 void cp_form_destroy(struct cp_form *form);
 
 /* Sets what is the call's own of a number that its place holds, from the lowest bit on.

@@ -62,6 +62,7 @@ static bool capture(struct cp_form_trial *t, const struct cp_capture_list *list)
 	size_t size = 0, at = 0, i;
 
 	*c = (struct cp_capture){ .vector = &t->vector,
+				  .shapes = c->shapes,
 				  .fetches = list->fetches,
 				  .fetch_count = list->fetch_count };
 	c->regs.known = UINT64_MAX;
@@ -101,7 +102,8 @@ static void make_values(struct cp_form_trial *t, bool leave)
 }
 
 struct cp_form_trial *cp_form_trial_make(const struct cp_signature *s, bool leave,
-					 const struct cp_capture_list *list)
+					 const struct cp_capture_list *list,
+					 const struct cp_shapes *shapes)
 {
 	struct cp_form_trial *t;
 
@@ -111,6 +113,7 @@ struct cp_form_trial *cp_form_trial_make(const struct cp_signature *s, bool leav
 	if (!t)
 		return NULL;
 	t->signature = s;
+	t->capture.shapes = shapes;
 	if (capture(t, list))
 		make_values(t, leave);
 	return t;

@@ -13,7 +13,8 @@ struct cp_form_trial;
 
 /* NULL: such values can't have a form, or there is no memory. */
 struct cp_form_trial *cp_form_trial_make(const struct cp_signature *signature, bool leave,
-					 const struct cp_capture_list *list);
+					 const struct cp_capture_list *list,
+					 const struct cp_shapes *shapes);
 /* The values, how many there are, and with all that they consist of; NULL: no form. */
 const cprof_value *cp_form_trial_values(const struct cp_form_trial *trial, size_t *count_ret,
 					size_t *total_ret);

@@ -113,7 +113,7 @@ static bool find_target(cprof_session *s, const cprof_process *p, const struct e
 	return true;
 }
 
-static struct engine_plain_site look_at(cprof_session *s, const cprof_process *p, uint32_t number)
+static struct engine_plain_site look_at(cprof_session *s, cprof_process *p, uint32_t number)
 {
 	const struct engine_calls *c = s->calls;
 	struct engine_site *site = &s->calls->sites.items[number];
@@ -129,7 +129,7 @@ static struct engine_plain_site look_at(cprof_session *s, const cprof_process *p
 		return ret;
 	ret.function = engine_traced_function(s, image, site->traced);
 	valued = site->valued && site->kind != ENGINE_SITE_TAIL;
-	ret.valued = valued ? engine_valued_of(s, site) : NULL;
+	ret.valued = valued ? engine_valued_of(p, site) : NULL;
 	if (!ret.function || (valued && !ret.valued))
 		return ret;
 	if (site->kind == ENGINE_SITE_ENTRY && !is_start(ret.function))

@@ -8,6 +8,7 @@
 #include "engine/probes/values.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
+#include "engine/target/shapes.h"
 #include "engine/target/state.h"
 #include "inspect/value.h"
 
@@ -146,7 +147,7 @@ static bool find_all(const struct engine_site *site, struct engine_valued *v, un
 	return true;
 }
 
-static struct engine_valued *create(const struct engine_site *site,
+static struct engine_valued *create(cprof_process *p, const struct engine_site *site,
 				    const struct cp_signature *signature)
 {
 	bool entry = site->kind == ENGINE_SITE_ENTRY;
@@ -157,7 +158,7 @@ static struct engine_valued *create(const struct engine_site *site,
 		return NULL;
 	v->fetch_count = (uint16_t)site->list.fetch_count;
 	v->first_text = site->words;
-	v->form = cp_form_create(signature, !entry, &site->list);
+	v->form = cp_form_create(signature, !entry, &site->list, engine_shapes(p));
 	if (v->form && v->fetch_count <= FETCHES_MOST) {
 		v->words = calloc(v->form->total, sizeof(*v->words));
 		v->fetches = calloc(v->fetch_count + 1u, sizeof(*v->fetches));
@@ -171,8 +172,9 @@ static struct engine_valued *create(const struct engine_site *site,
 	return NULL;
 }
 
-const struct engine_valued *engine_valued_of(cprof_session *s, struct engine_site *site)
+const struct engine_valued *engine_valued_of(cprof_process *p, struct engine_site *site)
 {
+	cprof_session *s = p->session;
 	const struct engine_traced *t = s->calls->traced.items[site->traced];
 	struct engine_valued *v;
 
@@ -182,7 +184,7 @@ const struct engine_valued *engine_valued_of(cprof_session *s, struct engine_sit
 	site->form = NULL;
 	if (!t->signature || t->fetching || site->judged || site->walked || site->sampled)
 		return NULL;
-	v = create(site, t->signature);
+	v = create(p, site, t->signature);
 	/* What was told refers to it. */
 	if (v && !cp_vec_push(&s->calls->forms, v)) {
 		engine_valued_free(v);
