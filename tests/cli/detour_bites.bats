@@ -601,3 +601,54 @@ END
 		grep -q 'the code of .*/libplace.so was replaced by the program' err
 	done
 }
+
+# Bytes of breakpoints that are the program's own.
+@test "what the program maps in the place of traced text is left as it is" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	gcc -O2 -g -shared -fPIC -o libplace.so -xc - <<<'__attribute__((noinline)) long place(long x) { return x + 1; }'
+	cat >over.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *lib = dlopen(argv[1], RTLD_NOW);
+	static unsigned char traps[4096];
+	long (*place)(long), sum = 0;
+	if (!lib || argc < 4) return 1;
+	*(void **)&place = dlsym(lib, "place");
+	while (access(argv[2], F_OK)) { sum += place(1); usleep(1000); }
+	char *page = (char *)((uintptr_t)place & -4096ul);
+	FILE *file = tmpfile();
+	memset(traps, 0xcc, sizeof(traps));
+	if (!file || fwrite(traps, 1, sizeof(traps), file) != sizeof(traps) || fflush(file)) return 2;
+	if (mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED | MAP_FIXED, fileno(file), 0) != page) return 3;
+	puts("mapped"); fflush(stdout);
+	while (access(argv[3], F_OK)) usleep(1000);
+	puts(memcmp(page, traps, sizeof(traps)) ? "changed" : "as it was"); fflush(stdout);
+	_exit(!sum);
+}
+END
+	gcc -O2 -g -o over over.c
+	for how in "" --traps; do
+		rm -f stop go
+		start ./over ./libplace.so go stop
+		local program=$pid
+		"$CPROF" attach -q -o x.data -t place $how "$program" 2>err.cprof 3>&- &
+		local controller=$!
+		started+=("$controller")
+		until_true "$CPROF" ctl "$program" status >status
+		: >go
+		until_true grep -q mapped out
+		"$CPROF" ctl "$program" stop
+		wait "$controller"
+		: >stop
+		wait "$program"
+		assert_equal "$(tail -1 out)" "as it was"
+	done
+}

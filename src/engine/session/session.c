@@ -424,8 +424,11 @@ static void ask_to_leave(cprof_session *s)
 	struct cp_request rq = { .type = CP_REQUEST_LEAVE };
 	struct cp_answer answer;
 
-	if (!s->tracer_left)
-		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+	if (s->tracer_left)
+		return;
+	/* What the program has in the place of our breakpoints by now is not to be touched. */
+	engine_arm_all(s);
+	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 }
 
 static void warn_unready(cprof_session *s)
