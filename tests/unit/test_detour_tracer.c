@@ -319,6 +319,7 @@ static void test_sandbox(void)
 
 /* ---- again and again ---- */
 
+/* But for code: each session of a pilot has a place of its own for that. */
 static size_t count_mappings(const struct pilot *p)
 {
 	char path[64], line[512];
@@ -328,22 +329,25 @@ static size_t count_mappings(const struct pilot *p)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->program);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps))
-		n++;
+		n += !strstr(line, " r-xp 00000000 00:00 0 \n");
 	if (maps)
 		fclose(maps);
 	return n;
 }
 
-/* One comes after the other; threads that rest have the rings of an earlier one. */
+/* Sessions, one after the other; threads that rest have the rings of an earlier one. Rings
+ * stay for one session longer where somebody may still have them, or go at once: what stays
+ * for good shows in the fewest mappings of the later half. */
+#define SESSIONS 8
 static void test_again(const char *mode, bool killed)
 {
-	size_t mappings = 0, now;
+	size_t most = 0, fewest = SIZE_MAX, now;
 	struct pilot p;
 	int i;
 
 	pilot_start(&p, program, mode, 3, 0);
 	p.board->go = 1;
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < SESSIONS; i++) {
 		p.entered = p.left = p.unwound = p.threads = p.wrong = 0;
 		p.soon = UINT64_C(1) << 28;
 		pilot_trace(&p, CP_TRACE_FOLLOW);
@@ -359,13 +363,14 @@ static void test_again(const char *mode, bool killed)
 			CHECK(pilot_text_is_clean(&p));
 		}
 		now = count_mappings(&p);
-		/* Rings stay for one session longer where somebody may still have them, or go at
-		 * once. */
-		mappings = i < 3 && now > mappings ? now : mappings;
-		CHECK(i < 3 || killed || now <= mappings + 4);
+		if (i < SESSIONS / 2)
+			most = now > most ? now : most;
+		else
+			fewest = now < fewest ? now : fewest;
 		pilot_forget(&p);
 	}
-	fprintf(stderr, "%s: %zu mappings, %zu at the end\n", mode, mappings, now);
+	CHECK(killed || fewest <= most);
+	fprintf(stderr, "%s: at most %zu mappings, later at least %zu\n", mode, most, fewest);
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
