@@ -40,7 +40,7 @@ static void put_ask(struct cp_x86_emit *e, const struct cp_detour_rings *rings, 
 }
 
 /* A thread on another stack than its own, or that is called by who is not known: its call
- * is told by a stop, as long as somebody reads, and not recorded. */
+ * is told by a stop, as long as somebody reads, and not recorded; else it is lost. */
 static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			struct cp_detour_stop *ret)
 {
@@ -59,6 +59,8 @@ static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	PUT(e, "\xcc");
 	ret->pc = ret->on = e->at + e->size;
 	cp_x86_land(e, silent);
+	/* incq %gs:lost */
+	PUT32(e, "\x65\x48\xff\x04\x25", rings->zero + offsetof(struct cp_detour_ring, lost));
 	PUT(e, "\xf8"); /* clc */
 	PUT(e, "\xc3");
 	cp_x86_land(e, own);

@@ -298,3 +298,8 @@ uint64_t cp_records_lost(const struct cp_records *records)
 {
 	return __atomic_load_n(&records->ring->lost, __ATOMIC_RELAXED);
 }
+
+uint64_t cp_records_untold(const struct cp_records *records)
+{
+	return cp_records_lost(records) - records->lost;
+}

@@ -111,5 +111,7 @@ void cp_records_pass(struct cp_records *records, uint64_t end);
 void cp_records_release(struct cp_records *records);
 /* Records that found no room so far. */
 uint64_t cp_records_lost(const struct cp_records *records);
+/* Those of them that no LOST record told of yet. */
+uint64_t cp_records_untold(const struct cp_records *records);
 
 #endif

@@ -193,6 +193,17 @@ static void test_nonsense(void)
 	}
 }
 
+/* Losses that nothing in the ring tells of. */
+static void test_untold(void)
+{
+	begin();
+	ring->lost = 7;
+	CHECK_U64(cp_records_untold(&reader), 7);
+	reader.lost = 4; /* a LOST record told of them */
+	CHECK_U64(cp_records_untold(&reader), 3);
+	CHECK_U64(cp_records_lost(&reader), 7);
+}
+
 /* One that says its size behind its head: one that fits, or the program wrote there. */
 static bool write_long(uint32_t units, uint32_t stack)
 {
@@ -307,6 +318,7 @@ int main(void)
 	test_turns(true);
 	test_another_reader();
 	test_nonsense();
+	test_untold();
 	free(ring);
 	TEST_MAIN_END;
 }

@@ -413,6 +413,8 @@ void engine_records_end(cprof_process *p, int32_t tid)
 			continue;
 		engine_blocks_tell(p->session, ring);
 		engine_valued_release(ring);
+		if (ring->records.ring)
+			p->session->calls->records_lost += cp_records_untold(&ring->records);
 		ring->tid = 0;
 		ring->records.ring = NULL; /* from now on it may be another thread's */
 		ring->has_next = false;
@@ -435,6 +437,7 @@ void engine_records_beat(cprof_session *s, bool last)
 	cp_vec_for_each(&s->calls->rings, rings) {
 		struct cp_detour_ring *zero = (void *)(*rings)->memory;
 
+		engine_rings_settle(s, *rings, until != 0);
 		__atomic_store_n(&zero->wait_until, until, __ATOMIC_RELAXED);
 		engine_reading_check(s, *rings);
 		for (i = 0; i < (*rings)->used; i++)

@@ -33,6 +33,30 @@
 #define LOW_END (UINT64_C(1) << 31)
 #define LOW_ROOM (UINT64_C(16) << 20) /* left free beside mappings there */
 
+void engine_rings_settle(cprof_session *s, struct engine_rings *rings, bool asking)
+{
+	const struct cp_detour_ring *zero = (const void *)rings->memory;
+	uint64_t lost = __atomic_load_n(&zero->lost, __ATOMIC_RELAXED);
+
+	if (rings->asking)
+		s->calls->records_lost += lost - rings->zero_lost;
+	rings->zero_lost = lost;
+	rings->asking = asking;
+}
+
+uint64_t engine_rings_lost(const cprof_session *s)
+{
+	uint64_t lost = s->calls->records_lost;
+	struct engine_rings *const *rings;
+	uint32_t i;
+
+	cp_vec_for_each(&s->calls->rings, rings)
+		for (i = 0; i < (*rings)->used; i++)
+			if ((*rings)->items[i].records.ring)
+				lost += cp_records_untold(&(*rings)->items[i].records);
+	return lost;
+}
+
 static void release_rings(cprof_session *s, struct engine_rings *rings)
 {
 	size_t i;
@@ -42,8 +66,10 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 	for (i = 0; i < s->calls->rings.count; i++)
 		if (s->calls->rings.items[i] == rings)
 			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
-	if (rings->memory)
+	if (rings->memory) {
+		engine_rings_settle(s, rings, false);
 		munmap(rings->memory, rings->size);
+	}
 	for (i = 0; rings->items && i < rings->count; i++)
 		engine_valued_release(&rings->items[i]);
 	cp_map_free(&rings->callers);
@@ -148,6 +174,7 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 	}
 	set_ways(rings->memory, engine_roles_every(p->session));
 	ask_for_rings(p->session, rings->memory);
+	rings->asking = true;
 	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = RING_LOG };
 	return 0;
 }

@@ -73,6 +73,8 @@ struct engine_rings {
 	uint32_t count, used; /* used: all that anybody ever had are below */
 	struct cp_map callers; /* return addresses that were looked at: places on stacks */
 	unsigned blind; /* looks that told nothing */
+	uint64_t zero_lost; /* records of threads without a ring that are known as lost */
+	bool asking; /* who has no ring was told that somebody reads */
 };
 
 struct engine_detours {
@@ -107,5 +109,11 @@ void engine_ring_stack(const cprof_thread *t);
 /* One more block of a sample, or one less, counts as live at the address, or one like it
  * (arch/detour_ring.h). */
 void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more);
+
+/* Counts as lost what threads without a ring could not record since they were told that
+ * somebody reads; `asking`: they are told so from now on. */
+void engine_rings_settle(cprof_session *s, struct engine_rings *rings, bool asking);
+/* Records that were lost so far. */
+uint64_t engine_rings_lost(const cprof_session *s);
 
 #endif

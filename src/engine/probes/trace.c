@@ -374,7 +374,7 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.traps = t->detours,
 		.fast_functions = c->detoured_functions,
 		.records = c->records,
-		.records_lost = c->records_lost,
+		.records_lost = engine_rings_lost(s),
 		.fast_sites = c->detoured_sites,
 		.detour_ns = (c->price.whole_ps + 500) / 1000,
 		.detour_within_ns = (c->price.within_ps + 500) / 1000,
