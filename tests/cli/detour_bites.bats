@@ -652,3 +652,30 @@ END
 		assert_equal "$(tail -1 out)" "as it was"
 	done
 }
+
+# What detours need below 2 GiB stands below such a program, not in the way of its heap.
+@test "a program at a low address whose heap grows past 2 GiB" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >grow.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline, noclone)) long work(long x) { sink += x; sink ^= 0x12345; return x * 3 + sink; }
+int main(void)
+{
+	long sum = 0;
+	for (int i = 0; i < 2200; i++) {
+		sum += work(i);
+		if (sbrk(1 << 20) == (void *)-1) { printf("no more than %d MB\n", i); return 1; }
+	}
+	printf("%ld\n", sum);
+}
+END
+	for how in -no-pie -static; do
+		gcc -O1 -g $how -o grow grow.c
+		alone ./grow
+		traced -t work -- ./grow
+		assert_equal "$(calls work)" 2200
+		[ "$(records)" -gt 4000 ]
+	done
+}
