@@ -679,3 +679,44 @@ END
 		[ "$(records)" -gt 4000 ]
 	done
 }
+
+# A step in a detour is no way back to where the detour begins.
+@test "a program that steps through its own code" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >step.c <<'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+__attribute__((noinline, noclone)) long work(long x) { __asm__(""); return x * 3 + 1; }
+static volatile int steps, in_work;
+static void step(int n, siginfo_t *i, void *context)
+{
+	greg_t pc = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	(void)n; (void)i;
+	in_work += pc - (greg_t)work >= 0 && pc - (greg_t)work < 16;
+	if (++steps > 10000) { puts("no end of it"); fflush(stdout); _Exit(1); }
+}
+int main(void)
+{
+	struct sigaction sa = { .sa_sigaction = step, .sa_flags = SA_SIGINFO };
+	long got = 0, sum = 0;
+	for (long i = 0; i < 100; i++) sum += work(i);
+	sigaction(SIGTRAP, &sa, NULL);
+	for (int i = 0; i < 20; i++) {
+		__asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq\n mov $3, %%edi\n call work\n pushfq\n andq $~0x100, (%%rsp)\n popfq"
+				 : "=a"(got) : : "rdi", "rsi", "rdx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+		sum += got;
+	}
+	printf("%ld, %s\n", sum, steps >= 100 && in_work >= 20 ? "stepped" : "not stepped");
+}
+END
+	gcc -O1 -g -mno-red-zone -o step step.c
+	alone ./step
+	for how in "" --traps; do
+		traced -t work $how -- ./step
+		assert_equal "$(calls work)" 120
+	done
+	traced -t work -a -r -- ./step
+}
