@@ -720,3 +720,37 @@ END
 	done
 	traced -t work -a -r -- ./step
 }
+
+@test "threads that have a hundred bytes of stack left" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >small.c <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/mman.h>
+extern int leaf(int);
+__asm__(".text\n.globl leaf\n.type leaf,@function\nleaf: lea 1(%rdi,%rdi,2),%eax\n nopl 0x0(%rax,%rax,1)\n ret\n.size leaf,.-leaf\n");
+/* Calls with `room` bytes below the stack pointer. */
+static int low(long room)
+{
+	char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int got = 0;
+	if (mprotect(stack, 32768, PROT_NONE)) return -1;
+	__asm__ volatile("mov %%rsp, %%rbx\n mov %1, %%rsp\n mov $5, %%edi\n call leaf\n mov %%eax, %%edi\n call leaf\n mov %%rbx, %%rsp"
+			 : "+a"(got) : "r"(stack + 32768 + room) : "rbx", "rdi", "memory", "cc");
+	return got;
+}
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 50; i++) sum += leaf(i);
+	for (long room = 8; room < 400; room += 8) sum += low(room);
+	printf("%d\n", sum);
+}
+END
+	gcc -O1 -g -o small small.c
+	alone ./small
+	for how in "" --traps; do
+		traced -t leaf $how -- ./small
+		assert_equal "$(calls leaf)" 148
+	done
+}
