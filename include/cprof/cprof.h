@@ -25,6 +25,7 @@
 #include <cprof/stack.h>
 #include <cprof/stacks.h>
 #include <cprof/tally.h>
+#include <cprof/inspect.h>
 #include <cprof/type.h>
 #include <cprof/types.h>
 #include <cprof/value.h>

@@ -500,24 +500,12 @@ static bool member_named(const struct cp_frames *frames, const char *name, struc
 {
 	const struct cp_expression_env *env = &frames->in->env;
 	const struct cp_scope_name *names;
-	const struct cp_type *t;
 	struct cp_thing object;
-	const uint8_t *bytes;
-	struct cp_error *err;
-	uint64_t address;
 
 	if (!cp_scope_find(&frames->scope, env->arena, "this", &names))
 		return false;
 	object = cp_scope_thing(&frames->scope, env, names);
-	t = cp_type_strip(object.type);
-	bytes = t && t->kind == CP_TYPE_POINTER && t->target ? cp_thing_bytes(env, &object) : NULL;
-	if (!bytes)
-		return false;
-	memcpy(&address, bytes, sizeof(address));
-	object = cp_thing_at(t->target, address);
-	err = cp_member_find(env, &object, name, ret);
-	cp_error_free(err);
-	return !err;
+	return cp_member_of_this(env, &object, name, ret);
 }
 
 bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing *ret)

@@ -12,10 +12,9 @@
 #include "base/text.h"
 #include "cmd/frames.h"
 #include "image/jit.h"
-#include "image/location.h"
+#include "inspect/statics.h"
 
 #define PAGE 4096u
-#define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
 
 /* ---- memory ---- */
 
@@ -86,109 +85,16 @@ static size_t read_core(void *ctx, uint64_t address, void *buffer, size_t size)
 
 /* ---- variables ---- */
 
-struct thread_local
-{
-	struct cp_inspected *in;
-	const struct cp_object *object;
-	uint8_t error;
-	bool initial; /* of a file: at `offset` of what threads begin with */
-	uint64_t offset;
-};
-
-static bool thread_local_address(void *ctx, uint64_t offset, uint64_t *ret)
-{
-	struct thread_local *t = ctx;
-	const struct cp_placed_image of = { t->object->image, t->object->bias };
-
-	if (t->in->pid || t->in->core) {
-		t->error = cp_thread_local(&t->in->threads, t->in->tid, &of, t->object->program,
-					   offset, ret);
-		return !t->error;
-	}
-	t->initial = true;
-	t->offset = offset;
-	return false;
-}
-
-static struct cp_thing lacking(const struct cp_type *type, uint8_t error)
-{
-	return (struct cp_thing){ .type = type, .error = error, .source = CPROF_SOURCE_DWARF };
-}
-
-static struct cp_thing by_symbol(const struct cp_object *object, const struct cp_type *type,
-				 struct cp_vaddr at)
-{
-	return (struct cp_thing){ .type = type,
-				  .in_memory = true,
-				  .address = at.v + object->bias,
-				  .source = CPROF_SOURCE_MEMORY };
-}
-
-/* What the thread-local variable of a file begins with. */
-static struct cp_thing initial_of(const struct thread_local *local, const struct cp_type *type)
-{
-	const struct cp_type *t = cp_type_strip(type);
-	uint64_t size = t && t->size <= BYTES_MAX ? t->size : 0;
-	uint8_t *bytes = cp_arena_alloc(&local->in->arena, size);
-
-	if (!bytes || !size)
-		return lacking(type, CPROF_VALUE_UNAVAILABLE);
-	cp_image_tls_initial(local->object->image, local->offset, bytes, size);
-	return (struct cp_thing){
-		.type = type, .bytes = bytes, .size = size, .source = CPROF_SOURCE_MEMORY
-	};
-}
-
-/* A static of a function, in C++, is constructed when the function first gets there. */
-static bool is_constructed(struct cp_inspected *in, const struct cp_object *object,
-			   const struct cp_global *global, uint64_t address)
-{
-	struct cp_vaddr guard;
-	uint8_t done = 1;
-
-	if (!cp_language_is_cplusplus(global->language) || !strchr(global->name, ')') ||
-	    !cp_image_guard(object->image, (struct cp_vaddr){ address - object->bias }, &guard))
-		return true;
-	cp_read_exact(&in->memory, guard.v + object->bias, &done, 1);
-	return done;
-}
-
 struct cp_thing cp_inspected_global(struct cp_inspected *in, const struct cp_object *object,
 				    const struct cp_global *global)
 {
-	const struct cp_variable *v = &global->variable;
-	const struct cp_location *at = v->locations.items;
-	struct thread_local local = { .in = in, .object = object };
-	struct cp_location_env env = { .arch = cp_arch_host(),
-				       .memory = &in->memory,
-				       .bias = object->bias,
-				       .thread_local_address = thread_local_address,
-				       .ctx = &local };
-	struct cp_located parts[CP_LOCATED_MAX];
-	struct cp_vaddr symbol;
-	size_t count = 0;
+	const struct cp_statics statics = { .memory = &in->memory,
+					    .threads = in->pid || in->core ? &in->threads : NULL,
+					    .tid = in->tid,
+					    .arena = &in->arena };
+	const struct cp_placed_image of = { object->image, object->bias };
 
-	if (v->constant)
-		return (struct cp_thing){ .type = v->type,
-					  .bytes = v->value,
-					  .size = v->value_size,
-					  .source = CPROF_SOURCE_CONST };
-	if (global->gone && global->external && cp_image_variable(object->image, v->name, &symbol))
-		return by_symbol(object, v->type, symbol);
-	if (global->gone)
-		return lacking(v->type, CPROF_VALUE_OPTIMIZED_OUT);
-	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK ||
-	    count != 1 || parts[0].kind != CP_LOCATED_MEMORY)
-		return local.initial ? initial_of(&local, v->type)
-				     : lacking(v->type,
-					       local.error ? local.error : CPROF_VALUE_UNAVAILABLE);
-	return (struct cp_thing){ .type = v->type,
-				  .in_memory = true,
-				  .address = parts[0].value,
-				  .source = CPROF_SOURCE_MEMORY,
-				  .error = is_constructed(in, object, global, parts[0].value)
-						   ? CPROF_VALUE_OK
-						   : CPROF_VALUE_NOT_CONSTRUCTED };
+	return cp_static_thing(&statics, &of, object->program, global);
 }
 
 /* ---- names ---- */
@@ -259,7 +165,7 @@ static bool symbol_of(struct cp_inspected *in, const char *name, struct cp_thing
 	for (i = 0; i < in->objects.list.count; i++) {
 		if (!cp_image_variable(in->objects.list.items[i].image, name, &at))
 			continue;
-		*ret = by_symbol(&in->objects.list.items[i], NULL, at);
+		*ret = cp_thing_at(NULL, at.v + in->objects.list.items[i].bias);
 		return true;
 	}
 	return false;

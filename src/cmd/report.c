@@ -158,7 +158,7 @@ static CP_ERROR print_text(const struct report_options *o, const struct cp_profi
 
 static int run_report(struct cp_args *args)
 {
-	const struct report_options *o = args->options;
+	struct report_options *o = args->options;
 	struct cp_report_options r = {
 		.path = cp_recording_operand(args),
 		.what = what(o),
@@ -180,6 +180,8 @@ static int run_report(struct cp_args *args)
 
 	if (o->heapshot && !read_heapshots(o->heapshot, &r.heapshots))
 		return cp_usage(args, "--heapshot takes list, N or N..M, numbers from 1 on");
+	o->filter.with_calls = o->json || o->csv || r.what == CP_REPORT_CALLS ||
+			       (r.what == CP_REPORT_OVERVIEW && !o->reports);
 	if (o->csv && (o->json || o->reports))
 		return cp_usage(args, "--csv is of one table: neither --json nor --reports goes "
 				      "with it");

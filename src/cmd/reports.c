@@ -14,6 +14,7 @@
 #include "cmd/complain.h"
 #include "cmd/terminal.h"
 #include "record/lives.h"
+#include "report/events/calls.h"
 #include "report/profile/create.h"
 #include "report/tables/report.h"
 
@@ -127,6 +128,7 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 		f.state = (enum cp_profile_state)filter->state;
 		f.of = filter->of;
 		f.no_costs = filter->no_costs;
+		f.beside = filter->with_calls ? &cp_calls_beside : NULL;
 		if (filter->time)
 			CP_TRY(read_time(filter->time, &f));
 	}
@@ -206,7 +208,8 @@ bool cp_print_whole_report(const char *path)
 	const struct cp_report_options r = { .limit = 20, .least = 0.005 };
 	struct cp_loaded loaded = { 0 };
 	struct cp_buf out = { 0 };
-	struct cp_error *err = cp_load(path, NULL, &loaded);
+	const struct cp_filter_options filter = { .with_calls = true };
+	struct cp_error *err = cp_load(path, &filter, &loaded);
 
 	if (!err)
 		err = cp_report_text(loaded.profile, &r, &look, &out);

@@ -22,6 +22,7 @@ struct cp_filter_options {
 	/* no options: see struct cp_profile_filter */
 	enum cp_profile_of of;
 	bool no_costs;
+	bool with_calls; /* the table of calls will be asked for */
 	bool lenient; /* a SPEC that no call of the recording matches is no error by itself */
 };
 extern const struct cp_option cp_filter_options[];

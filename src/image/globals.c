@@ -21,6 +21,7 @@
 #include "image/dwarf/root.h"
 #include "image/dwarf/unit.h"
 #include "image/find.h"
+#include "image/location.h"
 
 #define STEPS UINT64_C(200000000)
 #define FOUND_MAX 65536
@@ -194,7 +195,7 @@ static bool is_static(const struct cp_variable *v)
 	if (v->constant || v->locations.count != 1 || at->low || at->high != UINT64_MAX ||
 	    !at->size)
 		return v->constant;
-	return at->expr[0] == DW_OP_addr || at->expr[at->size - 1] == DW_OP_form_tls_address;
+	return cp_location_is_static(at->expr, at->size);
 }
 
 static bool is_at_zero(const struct cp_variable *v)

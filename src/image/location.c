@@ -256,6 +256,8 @@ static bool constant(struct machine *m, uint8_t op)
 		return push(m, op - DW_OP_lit0), true;
 	switch (op) {
 	case DW_OP_addr:
+		if (m->env->named) /* nobody knows yet where the image will be */
+			fail(m, CP_LOCATION_UNKNOWN);
 		return push(m, cp_cursor_u64(c) + m->env->bias), true;
 	case DW_OP_const1u:
 		return push(m, cp_cursor_u8(c)), true;
@@ -459,4 +461,19 @@ enum cp_location_status cp_location_evaluate(const struct cp_location_env *env, 
 					     size_t *count_ret)
 {
 	return run(env, expr, size, 0, parts, count_ret);
+}
+
+bool cp_location_is_of_thread(const uint8_t *expr, size_t size)
+{
+	return size && expr[size - 1] == DW_OP_form_tls_address;
+}
+
+/* `addr, stack_value` is a local that is known to point there. */
+bool cp_location_is_static(const uint8_t *expr, size_t size)
+{
+	const size_t address = 1 + sizeof(uint64_t);
+
+	return cp_location_is_of_thread(expr, size) ||
+	       (size >= address && expr[0] == DW_OP_addr &&
+		(size == address || expr[size - 1] != DW_OP_stack_value));
 }

@@ -70,4 +70,9 @@ enum cp_location_status cp_location_evaluate(const struct cp_location_env *env, 
 					     size_t size, struct cp_located *parts,
 					     size_t *count_ret);
 
+/* Is it where a static variable is, of the program or of each thread? */
+bool cp_location_is_static(const uint8_t *expr, size_t size);
+/* Does each thread have one of its own? */
+bool cp_location_is_of_thread(const uint8_t *expr, size_t size);
+
 #endif

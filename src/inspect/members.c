@@ -112,6 +112,25 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	return err;
 }
 
+bool cp_member_of_this(const struct cp_expression_env *env, struct cp_thing *object,
+		       const char *name, struct cp_thing *ret)
+{
+	const struct cp_type *t = cp_type_strip(object->type);
+	const uint8_t *bytes =
+		t && t->kind == CP_TYPE_POINTER && t->target ? cp_thing_bytes(env, object) : NULL;
+	struct cp_thing whole;
+	struct cp_error *err;
+	uint64_t address;
+
+	if (!bytes)
+		return false;
+	memcpy(&address, bytes, sizeof(address));
+	whole = cp_thing_at(t->target, address);
+	err = cp_member_find(env, &whole, name, ret);
+	cp_error_free(err);
+	return !err;
+}
+
 /* The member that has the byte at `offset`; NULL: none has. */
 static const struct cp_type_member *member_at(const struct cp_type *t, uint64_t offset)
 {

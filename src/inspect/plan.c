@@ -71,10 +71,17 @@ static void plan_pointer(struct cp_plan *p, const struct cp_type *t, const struc
 	const struct cp_type *to = cp_type_strip(t->target);
 	struct cp_plan_source next = { .level = (uint16_t)(s->level + 1) };
 	struct cp_fetch f;
+	uint64_t wide;
 	int index;
 
 	if (!to || !cp_plan_pointer(s, at, &f))
 		return;
+	wide = t->kind == CP_TYPE_POINTER ? cp_type_wide_characters(t) : 0;
+	if (wide) {
+		f.size = (limits->string + 1) * (uint32_t)wide;
+		cp_plan_add(p, f);
+		return;
+	}
 	if (t->kind == CP_TYPE_POINTER && cp_type_characters(t)) {
 		f.flags = CP_FETCH_STRING;
 		f.size = limits->string + 1; /* to see whether it ends there */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/types.h"
+
 #define ALIASES_MAX 64
 
 bool cp_type_is_character(const struct cp_type *type)
@@ -26,6 +28,26 @@ const struct cp_type *cp_type_characters(const struct cp_type *type)
 		return NULL;
 	of = cp_type_strip(t->target);
 	return of->size == 1 && cp_type_is_character(t->target) ? of : NULL;
+}
+
+uint64_t cp_type_wide_characters(const struct cp_type *type)
+{
+	static const char *const names[] = { "wchar_t", "char16_t", "char32_t" };
+	const struct cp_type *t = cp_type_strip(type), *of;
+	unsigned i, k;
+
+	if (!t || (t->kind != CP_TYPE_POINTER && t->kind != CP_TYPE_ARRAY) || !t->target)
+		return 0;
+	of = t->target;
+	for (i = 0; of && i < ALIASES_MAX; i++) {
+		for (k = 0; of->name && k < CP_ARRAY_SIZE(names); k++)
+			if (!strcmp(of->name, names[k]))
+				return cp_type_strip(of)->size == 2 || cp_type_strip(of)->size == 4
+					       ? cp_type_strip(of)->size
+					       : 0;
+		of = of->kind == CP_TYPE_ALIAS ? of->target : NULL;
+	}
+	return 0;
 }
 
 bool cp_type_is_reserved(const struct cp_type *type)

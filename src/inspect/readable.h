@@ -10,6 +10,8 @@
 /* The type of characters that a pointer or array of `type` is text of; NULL:
  * it is no text. */
 const struct cp_type *cp_type_characters(const struct cp_type *type);
+/* Bytes of a character of what a pointer or array of `type` is wide text of; 0: it is none. */
+uint64_t cp_type_wide_characters(const struct cp_type *type);
 /* True when characters of this type are for reading, not small numbers. */
 bool cp_type_is_character(const struct cp_type *type);
 

@@ -17,6 +17,7 @@
 #include "inspect/shape_values.h"
 #include "inspect/shape_walk.h"
 #include "inspect/value.h"
+#include "inspect/wide.h"
 
 #define APART (UINT64_C(1) << 63) /* no program's */
 #define STEPS_EACH 64 /* nodes and slots looked at for an element that is shown */
@@ -218,61 +219,21 @@ static CP_ERROR build_elements(struct cp_build *b, cprof_value *v, struct cp_sha
 
 /* ---- text ---- */
 
-static void put_utf8(struct cp_buf *to, uint32_t c)
-{
-	if (c < 0x80) {
-		cp_buf_u8(to, (uint8_t)c);
-		return;
-	}
-	if (c < 0x800) {
-		cp_buf_u8(to, (uint8_t)(0xc0 | c >> 6));
-	} else if (c < 0x10000) {
-		cp_buf_u8(to, (uint8_t)(0xe0 | c >> 12));
-		cp_buf_u8(to, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	} else {
-		cp_buf_u8(to, (uint8_t)(0xf0 | (c >> 18 & 7)));
-		cp_buf_u8(to, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		cp_buf_u8(to, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-	}
-	cp_buf_u8(to, (uint8_t)(0x80 | (c & 0x3f)));
-}
-
-/* Makes UTF-8 of characters of 2 or 4 bytes. */
+/* Characters of 2 or 4 bytes. */
 static void build_wide(struct cp_build *b, cprof_value *v, uint64_t pointer, uint64_t length,
 		       uint64_t unit)
 {
-	uint64_t want = length < b->limits->string ? length : b->limits->string, i;
-	struct cp_buf text = { 0 };
-	struct cp_bytes at = { 0 };
-	uint32_t c, high = 0;
+	uint64_t want = length < b->limits->string ? length : b->limits->string;
+	struct cp_bytes at = { .address = pointer };
 	bool tried;
 
 	if (want)
 		at = cp_build_memory(b, pointer, want * unit, &tried);
-	if (want && at.size < unit) {
+	at.address = pointer;
+	if (want && at.size < unit)
 		put_error(b, v, CPROF_VALUE_UNREADABLE, pointer);
-		return;
-	}
-	for (i = 0; i + unit <= at.size; i += unit) {
-		c = (uint32_t)cp_build_number(at.at + i, unit);
-		if (unit == 2 && c >= 0xd800 && c < 0xdc00) {
-			high = c;
-			continue;
-		}
-		if (unit == 2 && high && c >= 0xdc00 && c < 0xe000)
-			c = 0x10000 + ((high - 0xd800) << 10) + (c - 0xdc00);
-		put_utf8(&text, c < 0x110000 ? c : 0xfffd);
-		high = 0;
-	}
-	v->kind = CPROF_VALUE_STRING;
-	v->address = pointer;
-	v->cut = at.size / unit < length;
-	v->u.text.length = (uint32_t)text.size;
-	v->u.text.bytes =
-		cp_arena_copy(b->arena, text.bytes ? (const char *)text.bytes : "", text.size);
-	if (!v->u.text.bytes || text.failed)
-		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
-	cp_buf_free(&text);
+	else
+		cp_build_wide(b, v, at, unit, length);
 }
 
 /* The address and the type of what is in a row: where a pointer leads to, or an array. */

@@ -12,6 +12,7 @@
 #include "inspect/scalar.h"
 #include "inspect/shape_values.h"
 #include "inspect/shapes.h"
+#include "inspect/wide.h"
 
 #define VALUES_MAX 20000 /* of one argument */
 #define MEMBERS_MAX 1024
@@ -251,11 +252,28 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	v->cut = i < t->count;
 }
 
+/* The same of characters of `unit` bytes. */
+static void set_wide(struct cp_build *b, cprof_value *v, struct cp_bytes from, uint64_t unit,
+		     bool whole)
+{
+	bool ended;
+	uint64_t length = cp_wide_length(from, unit, &ended), most = b->limits->string;
+
+	cp_note_depends(b);
+	cp_build_wide(b, v, from, unit, length < most ? length : most);
+	v->cut = length > most || (!ended && !whole);
+}
+
 static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			struct cp_bytes from, unsigned depth, unsigned hops)
 {
 	const struct cp_type *characters = cp_type_characters(t);
+	const uint64_t wide = t->kind == CP_TYPE_ARRAY ? cp_type_wide_characters(t) : 0;
 
+	if (wide && from.size) {
+		set_wide(b, v, from, wide, from.size == t->size);
+		return;
+	}
 	if (characters && t->kind == CP_TYPE_ARRAY && cp_type_strip(t->target)->name &&
 	    !strcmp(cp_type_strip(t->target)->name, "char") && from.size) {
 		set_text(b, v, from, from.size == t->size);
@@ -266,13 +284,18 @@ static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type
 
 /* ---- pointers ---- */
 
-static void build_text_at(struct cp_build *b, cprof_value *v, uint64_t address)
+static void build_text_at(struct cp_build *b, cprof_value *v, uint64_t address, uint64_t wide)
 {
+	const uint64_t most = ((uint64_t)b->limits->string + 1) * (wide ? wide : 1);
 	bool tried;
-	struct cp_bytes at = cp_build_memory(b, address, (uint64_t)b->limits->string + 1, &tried);
+	struct cp_bytes at = cp_build_memory(b, address, most, &tried);
 	cprof_value *item;
 
-	if (at.size) {
+	if (wide && at.size >= wide) {
+		set_wide(b, v, at, wide, false);
+		return;
+	}
+	if (at.size && !wide) {
 		set_text(b, v, at, false);
 		return;
 	}
@@ -321,6 +344,7 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 {
 	const struct cp_capture *c = b->request->capture;
 	const struct cp_type *to = cp_type_strip(t->target);
+	uint64_t wide;
 
 	v->kind = CPROF_VALUE_POINTER;
 	v->size = (uint8_t)t->size;
@@ -331,8 +355,11 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 		v->symbol = c->symbol ? c->symbol(c->symbol_ctx, v->u.u) : NULL;
 		return;
 	}
-	if (t->kind == CP_TYPE_POINTER && cp_type_characters(t))
-		build_text_at(b, v, v->u.u);
+	wide = t->kind == CP_TYPE_POINTER ? cp_type_wide_characters(t) : 0;
+	if (wide)
+		cp_note_depends(b);
+	if (wide || (t->kind == CP_TYPE_POINTER && cp_type_characters(t)))
+		build_text_at(b, v, v->u.u, wide);
 	else if (!cp_type_is_reserved(to))
 		build_pointee(b, v, t, depth, hops);
 }

@@ -41,7 +41,7 @@ enum cp_event_type {
 	CP_EVENT_RING, /* the same, with registers and stack, of no site: the thread has the ring
 			  `target` up to its end or EXEC; another may have it once that is released */
 	CP_EVENT_FULL, /* the same: its ring is full, and it waits until this is released */
-	CP_EVENT_BASE, /* it has a base of its own, and is held at a detour until this is released */
+	CP_EVENT_BASE, /* own base, or no stack, at a detour: held until this is released */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */

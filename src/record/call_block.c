@@ -253,31 +253,20 @@ static bool deepen(struct cp_call_opens *opens, const struct cp_call_entry *entr
 	return GROW(&opens->frames, deepest);
 }
 
-bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functions,
-		    const struct cp_call_costs *costs, const struct cp_call_entry *entries,
-		    size_t count, struct cp_call_block *ret)
+/* Into the block, behind what is in it; its count grows by how many there was room for. */
+static bool encode(struct cp_call_coder *coder, size_t functions,
+		   const struct cp_call_entry *entries, size_t count, struct cp_call_block *block)
 {
-	struct cp_call_opens *opens = opens_of(coder, thread);
-	struct coding c = { .coder = coder, .opens = opens };
-	const uint8_t *end;
+	struct coding c = { .coder = coder, .opens = opens_of(coder, block->thread) };
+	const uint8_t *end = coder->bytes + BYTES_MAX;
 	size_t size, i;
 
-	if (!coder->bytes)
-		coder->bytes = malloc(BYTES_MAX);
-	if (!opens || !coder->bytes || !deepen(opens, entries, count) ||
-	    !GROW(&coder->callees, functions + 1) || !GROW(&coder->used, functions) ||
-	    !cp_vec_reserve(&coder->functions, functions))
+	if (!c.opens || !deepen(c.opens, entries, count) || !GROW(&coder->callees, functions + 1) ||
+	    !GROW(&coder->used, functions) || !cp_vec_reserve(&coder->functions, functions))
 		return false;
-	coder->block++;
-	coder->functions.count = 0;
-	c.start_ns = count ? entries->ts_ns : 0;
-	c.at = coder->bytes;
-	end = coder->bytes + BYTES_MAX;
-	*ret = (struct cp_call_block){ .thread = thread,
-				       .count = (uint32_t)count,
-				       .depth = opens->depth,
-				       .start_ns = c.start_ns,
-				       .costs = *costs };
+	c.start_ns = block->start_ns;
+	c.units = coder->units;
+	c.at = coder->bytes + block->size;
 	for (i = 0; i < count; i++) {
 		c.form = cp_call_form_of(coder, &entries[i], &size);
 		if (size > (size_t)(end - c.at) - (count - i) * EVENT_MAX) {
@@ -286,16 +275,53 @@ bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functio
 			c.form = 0; /* so much that no block could have it */
 		}
 		put_event(&c, &entries[i]);
-		ret->valued |= c.form != 0;
+		block->valued |= c.form != 0;
 		if (c.form)
 			c.at = cp_call_form_values(coder, c.form, &entries[i], c.at);
 	}
-	ret->count = (uint32_t)i;
-	ret->bytes = coder->bytes;
-	ret->size = (size_t)(c.at - coder->bytes);
-	ret->functions = coder->functions.items;
-	ret->function_count = coder->functions.count;
+	coder->units = c.units;
+	block->count += (uint32_t)i;
+	block->size = (size_t)(c.at - coder->bytes);
+	block->functions = coder->functions.items;
+	block->function_count = coder->functions.count;
 	return true;
+}
+
+bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functions,
+		    const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+		    size_t count, struct cp_call_block *ret)
+{
+	const struct cp_call_opens *opens = opens_of(coder, thread);
+
+	if (!coder->bytes)
+		coder->bytes = malloc(BYTES_MAX);
+	if (!opens || !coder->bytes)
+		return false;
+	coder->block++;
+	coder->functions.count = 0;
+	coder->units = 0;
+	*ret = (struct cp_call_block){ .thread = thread,
+				       .depth = opens->depth,
+				       .start_ns = count ? entries->ts_ns : 0,
+				       .costs = *costs,
+				       .bytes = coder->bytes };
+	return encode(coder, functions, entries, count, ret);
+}
+
+bool cp_call_goes_on(const struct cp_call_block *block, uint32_t thread,
+		     const struct cp_call_costs *costs, size_t count)
+{
+	return block->count && block->thread == thread &&
+	       block->count + count <= CP_CALL_BLOCK_EVENTS &&
+	       block->size <= (CP_CALL_BLOCK_EVENTS - count) * EVENT_MAX &&
+	       !memcmp(&block->costs, costs, sizeof(*costs));
+}
+
+bool cp_call_encode_more(struct cp_call_coder *coder, size_t functions,
+			 const struct cp_call_entry *entries, size_t count,
+			 struct cp_call_block *block)
+{
+	return encode(coder, functions, entries, count, block);
 }
 
 void cp_call_coder_free(struct cp_call_coder *coder)

@@ -147,6 +147,7 @@ struct cp_call_coder {
 	CP_VEC(uint64_t) used; /* by function: the block that last referred to it */
 	CP_VEC(uint32_t) functions; /* of the block under way */
 	uint64_t block; /* the number of that */
+	uint64_t units; /* of its last event, since its start */
 	uint8_t *bytes; /* owned; room for a block */
 	struct cp_call_forms *forms; /* owned; NULL: no values yet */
 };
@@ -157,6 +158,13 @@ struct cp_call_coder {
 bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functions,
 		    const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		    size_t count, struct cp_call_block *ret);
+/* Is there room for more of the same in the block, which the coder made last? */
+bool cp_call_goes_on(const struct cp_call_block *block, uint32_t thread,
+		     const struct cp_call_costs *costs, size_t count);
+/* Likewise, at its end. Of events that it had, nothing is copied again. */
+bool cp_call_encode_more(struct cp_call_coder *coder, size_t functions,
+			 const struct cp_call_entry *entries, size_t count,
+			 struct cp_call_block *block);
 void cp_call_coder_free(struct cp_call_coder *coder);
 
 #endif

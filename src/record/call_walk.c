@@ -224,6 +224,26 @@ static void merging_free(struct merging *m)
 	free(m->nexts);
 }
 
+/* Tells of the first stream as long as it is that. False when `each` has had enough. */
+static bool tell_first(struct merging *m, cp_record_call_fn each, void *ctx)
+{
+	struct stream *s = &m->streams.items[m->heap.items[0]];
+	size_t next = m->heap.count > 2 && before(m, 2, 1) ? 2 : 1;
+	bool alone = m->heap.count < 2;
+	uint64_t until_ns = alone ? UINT64_MAX : time_of(m, next);
+
+	/* At the same time it is first if it was before. */
+	until_ns += !alone && m->heap.items[0] < m->heap.items[next];
+	do {
+		if (!each(ctx, s->head))
+			return false;
+		next_event(m, s);
+	} while (s->head && !m->no_memory && (alone || s->head->ts_ns < until_ns));
+	if (!s->head)
+		m->heap.items[0] = m->heap.items[--m->heap.count];
+	return true;
+}
+
 /* All of a part by time. False when `each` has had enough. */
 static bool merge(struct merging *m, cp_record_call_fn each, void *ctx)
 {
@@ -234,14 +254,7 @@ static bool merge(struct merging *m, cp_record_call_fn each, void *ctx)
 		return false;
 	}
 	while (more && m->heap.count && !m->no_memory) {
-		struct stream *s = &m->streams.items[m->heap.items[0]];
-
-		more = each(ctx, s->head);
-		if (!more)
-			break;
-		next_event(m, s);
-		if (!s->head)
-			m->heap.items[0] = m->heap.items[--m->heap.count];
+		more = tell_first(m, each, ctx);
 		if (m->heap.count > 1)
 			sift(m, 0);
 	}

@@ -3,15 +3,6 @@
 
 #include <math.h>
 
-void cp_net_add_doubt(struct cp_net_sum *to, double doubt)
-{
-	double root = sqrt(doubt);
-
-	to->doubt += doubt;
-	to->slant += root / 8;
-	to->room += 2 * root;
-}
-
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more)
 {
 	to->likely_ns = (int64_t)((uint64_t)to->likely_ns + (uint64_t)more->likely_ns);

@@ -8,6 +8,7 @@
 #ifndef CP_RECORD_NETTIME_H
 #define CP_RECORD_NETTIME_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,15 +24,22 @@ struct cp_net_sum {
 	double room; /* what each may have by itself; the sum of bounds is one */
 };
 
-void cp_net_add_doubt(struct cp_net_sum *to, double doubt);
-/* Adds a time by the most likely one; `doubt` is a variance. Recordings may lie: a sum that
- * is too large wraps. */
-static inline void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
+/* Adds a time by the most likely one; `doubt` is a variance, `root` its square root. Recordings
+ * may lie: a sum that is too large wraps. */
+static inline void cp_net_add_rooted(struct cp_net_sum *to, int64_t likely_ns, double doubt,
+				     double root)
 {
 	to->likely_ns = (int64_t)((uint64_t)to->likely_ns + (uint64_t)likely_ns);
-	if (doubt != 0)
-		cp_net_add_doubt(to, doubt);
+	to->doubt += doubt;
+	to->slant += root / 8;
+	to->room += 2 * root;
 }
+
+static inline void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
+{
+	cp_net_add_rooted(to, likely_ns, doubt, doubt != 0 ? sqrt(doubt) : 0);
+}
+
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more);
 
 struct cp_net_time cp_net_settle(const struct cp_net_sum *sum);

@@ -382,7 +382,10 @@ void cp_spans_deinit(struct cp_spans *s)
 
 void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span)
 {
-	cp_net_add(to, cp_span_likely(span), cp_span_doubt(span));
+	/* The square root of the doubt, to the bit: that of a rounded square is what was squared. */
+	double root = (double)span->uncertain_ns / 4;
+
+	cp_net_add_rooted(to, cp_span_likely(span), cp_span_doubt(span), root);
 }
 
 /* The doubt of its calls is part of its own. */

@@ -50,8 +50,8 @@ struct cp_span {
 	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
 	uint64_t inner_calls; /* that are over, with those that they made */
 	double inner_doubt; /* of these, likewise: cp_span_doubt() */
-	void *data; /* the visitor's */
-	uint32_t caller; /* likewise */
+	void *data; /* the visitor's; NULL: the call is not shown */
+	uint32_t caller, node; /* likewise */
 };
 
 /* The time that is added up: of a bound, the middle between that and what it is at least, which

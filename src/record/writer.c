@@ -55,6 +55,7 @@ struct cp_record_writer {
 	struct cp_buf sum; /* the row under way */
 	struct cp_call_coder coder; /* of blocks of calls */
 	struct cp_call_gather gather; /* of those to come */
+	struct cp_call_block block; /* under way, the coder's; without events: none */
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
 };
@@ -460,29 +461,53 @@ static size_t next_block(const struct cp_record_writer *w, const struct cp_call_
 	return n;
 }
 
+/* The block under way gets no more. */
+static void end_block(struct cp_record_writer *w)
+{
+	struct cp_record_batch *b = w->block.count ? batch(w) : NULL;
+
+	if (b && cp_record_batch_block(b, &w->block))
+		w->calls += w->block.count;
+	else if (b)
+		no_memory(w);
+	w->block.count = 0;
+	if (b && b->call_bytes >= BATCH_CALL_BYTES_MAX)
+		seal(w);
+}
+
+/* How many of them are in the block under way now. */
+static size_t put_some(struct cp_record_writer *w, uint32_t thread,
+		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+		       size_t count)
+{
+	bool more = cp_call_goes_on(&w->block, thread, costs, count);
+	uint32_t before;
+	bool good;
+
+	if (!more)
+		end_block(w);
+	before = more ? w->block.count : 0;
+	good = more ? cp_call_encode_more(&w->coder, w->locations.count, entries, count, &w->block)
+		    : cp_call_encode(&w->coder, thread, w->locations.count, costs, entries, count,
+				     &w->block);
+	if (good)
+		return w->block.count - before;
+	w->block.count = before;
+	no_memory(w);
+	return count;
+}
+
 static void put_blocks(struct cp_record_writer *w, uint32_t thread,
 		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		       size_t count)
 {
-	struct cp_call_block block;
-	struct cp_record_batch *b;
 	size_t n, i;
 
 	for (i = 0; i < count; i += n ? n : 1) {
 		n = next_block(w, entries + i, count - i);
 		w->calls_lost += !n;
-		b = n ? batch(w) : NULL;
-		if (!b)
-			continue;
-		if (!cp_call_encode(&w->coder, thread, w->locations.count, costs, entries + i, n,
-				    &block) ||
-		    !cp_record_batch_block(b, &block))
-			no_memory(w);
-		else
-			n = block.count;
-		w->calls += n;
-		if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
-			seal(w);
+		if (n && batch(w))
+			n = put_some(w, thread, costs, entries + i, n);
 	}
 }
 
@@ -514,7 +539,8 @@ void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
 		w->calls_lost += count;
 		return;
 	}
-	if (!cp_call_gather_wants(&w->gather, thread, count)) {
+	if (!cp_call_gather_wants(&w->gather, thread, count) ||
+	    cp_call_goes_on(&w->block, thread, costs, count)) {
 		put_waiting_of(w, thread);
 		put_blocks(w, thread, costs, entries, count);
 	} else if (!cp_call_gather_add(&w->gather, &w->coder, thread, costs, entries, count)) {
@@ -626,6 +652,7 @@ void cp_record_counters(struct cp_record_writer *w, const struct cp_record_count
 void cp_record_flush(struct cp_record_writer *w)
 {
 	put_waiting(w);
+	end_block(w);
 	seal(w);
 }
 

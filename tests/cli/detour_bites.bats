@@ -652,3 +652,105 @@ END
 		assert_equal "$(tail -1 out)" "as it was"
 	done
 }
+
+# What detours need below 2 GiB stands below such a program, not in the way of its heap.
+@test "a program at a low address whose heap grows past 2 GiB" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >grow.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline, noclone)) long work(long x) { sink += x; sink ^= 0x12345; return x * 3 + sink; }
+int main(void)
+{
+	long sum = 0;
+	for (int i = 0; i < 2200; i++) {
+		sum += work(i);
+		if (sbrk(1 << 20) == (void *)-1) { printf("no more than %d MB\n", i); return 1; }
+	}
+	printf("%ld\n", sum);
+}
+END
+	for how in -no-pie -static; do
+		gcc -O1 -g $how -o grow grow.c
+		alone ./grow
+		traced -t work -- ./grow
+		assert_equal "$(calls work)" 2200
+		[ "$(records)" -gt 4000 ]
+	done
+}
+
+# A step in a detour is no way back to where the detour begins.
+@test "a program that steps through its own code" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >step.c <<'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+__attribute__((noinline, noclone)) long work(long x) { __asm__(""); return x * 3 + 1; }
+static volatile int steps, in_work;
+static void step(int n, siginfo_t *i, void *context)
+{
+	greg_t pc = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	(void)n; (void)i;
+	in_work += pc - (greg_t)work >= 0 && pc - (greg_t)work < 16;
+	if (++steps > 10000) { puts("no end of it"); fflush(stdout); _Exit(1); }
+}
+int main(void)
+{
+	struct sigaction sa = { .sa_sigaction = step, .sa_flags = SA_SIGINFO };
+	long got = 0, sum = 0;
+	for (long i = 0; i < 100; i++) sum += work(i);
+	sigaction(SIGTRAP, &sa, NULL);
+	for (int i = 0; i < 20; i++) {
+		__asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq\n mov $3, %%edi\n call work\n pushfq\n andq $~0x100, (%%rsp)\n popfq"
+				 : "=a"(got) : : "rdi", "rsi", "rdx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+		sum += got;
+	}
+	printf("%ld, %s\n", sum, steps >= 100 && in_work >= 20 ? "stepped" : "not stepped");
+}
+END
+	gcc -O1 -g -mno-red-zone -o step step.c
+	alone ./step
+	for how in "" --traps; do
+		traced -t work $how -- ./step
+		assert_equal "$(calls work)" 120
+	done
+	traced -t work -a -r -- ./step
+}
+
+@test "threads that have a hundred bytes of stack left" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >small.c <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/mman.h>
+extern int leaf(int);
+__asm__(".text\n.globl leaf\n.type leaf,@function\nleaf: lea 1(%rdi,%rdi,2),%eax\n nopl 0x0(%rax,%rax,1)\n ret\n.size leaf,.-leaf\n");
+/* Calls with `room` bytes below the stack pointer. */
+static int low(long room)
+{
+	char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int got = 0;
+	if (mprotect(stack, 32768, PROT_NONE)) return -1;
+	__asm__ volatile("mov %%rsp, %%rbx\n mov %1, %%rsp\n mov $5, %%edi\n call leaf\n mov %%eax, %%edi\n call leaf\n mov %%rbx, %%rsp"
+			 : "+a"(got) : "r"(stack + 32768 + room) : "rbx", "rdi", "memory", "cc");
+	return got;
+}
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 50; i++) sum += leaf(i);
+	for (long room = 8; room < 400; room += 8) sum += low(room);
+	printf("%d\n", sum);
+}
+END
+	gcc -O1 -g -o small small.c
+	alone ./small
+	for how in "" --traps; do
+		traced -t leaf $how -- ./small
+		assert_equal "$(calls leaf)" 148
+	done
+}

@@ -226,3 +226,35 @@ text = "depth 0"' ]
 		finish
 	done
 }
+
+@test "a local that is known to point at a static variable" {
+	needs gcc
+	cat >points.c <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		static int counter = 15;
+		__attribute__((noinline)) long wait_here(void)
+		{
+			char c;
+
+			puts("ready");
+			fflush(stdout);
+			return read(0, &c, 1);
+		}
+		int main(void)
+		{
+			int *number = &counter;
+
+			*number += 1;
+			printf("number = %p\n*number = %d\n", (void *)number, *number);
+			return (int)wait_here() + *number == 0;
+		}
+	END
+	for compiler in "gcc -g -O1" "gcc -gdwarf-4 -O2"; do
+		$compiler -o points points.c
+		begin points
+		"$CPROF" inspect --frame=main "$pid" number '*number' | sed 's/ -> .*//' | grep number >shown
+		grep '^\*\?number' said | diff - shown || { echo "$compiler"; return 1; } >&2
+		finish
+	done
+}

@@ -517,7 +517,7 @@ installed() {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
 	cd mine || return
-	for name in slow top ends threads big iostacks slowsql connects bytype; do
+	for name in slow top ends threads big iostacks slowsql connects bytype watched; do
 		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
 		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
 	done
@@ -560,6 +560,12 @@ END
 	g++ -g -o typed typed.cpp
 	separately "$prefix/bin/cprof" run --profile=bytype -- ./typed
 	[[ $stderr == *'1 blocks, 160 bytes: pair, 7 of 16 padding' ]]
+	printf '%s\n' 'int total = 2; struct item { const char *name; int n; } one = { "one", 3 };' \
+		'__attribute__((noinline)) void add(struct item *i) { __asm__ volatile("" :: "r"(i) : "memory"); total += i->n; }' \
+		'int main(void) { add(&one); add(&one); return 0; }' >adds.c
+	gcc -g -O1 -o adds adds.c
+	separately "$prefix/bin/cprof" run --profile='watched:add=i->name,total * 2,nonsense' -- ./adds
+	[[ $stderr == *'add: i->name = "one"'*'add: total * 2 = 4'*'add: nonsense = not found'*'add: total * 2 = 10'* ]]
 	printf '%s\n' '#include <unistd.h>' '__attribute__((noinline)) long save(void) { return write(1, "12345\n", 6) + 1; }' \
 		'int main(void) { return save() != 7; }' >saves.c
 	gcc -O1 -o saves saves.c

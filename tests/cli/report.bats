@@ -607,6 +607,19 @@ number"
 	assert_line 'No counters were recorded.'
 }
 
+@test "calls are the same by themselves and beside what they cost" {
+	"$CPROF" run -q -o x.data -t 'recurse,tail_*,thrower,catcher,worker,leaf' --max-rate=0 -- "$TRACEES/counted" >out
+	# The table is made in the walk that makes stacks of calls, or in one of its own.
+	for how in '' --under=recurse '--thread=counted --limit=2' --time=0-0.01; do
+		"$CPROF" report --calls $how x.data >with
+		"$CPROF" report --reports=header,call $how x.data >without
+		diff -B with without
+	done
+	# The program has counted them, too.
+	"$CPROF" report --json x.data | jq -r '.calls.functions[] | "\(.function) enter=\(.calls)"' | sort >with
+	grep -ohE '^(recurse|tail_[a-z]*|thrower|catcher|worker|leaf) enter=[0-9]+' out | sort | diff - with
+}
+
 @test "a call that takes less than nothing, as a broken recording says, takes none" {
 	made cprof.data <<-'END'
 		command ./desk

@@ -63,6 +63,12 @@ TAKE(map, const map_t &)
 TAKE(hashed, const hashed_t &)
 TAKE(wide, const std::wstring &)
 TAKE(sixteen, const std::u16string &)
+TAKE(wide_text, const wchar_t *)
+TAKE(text_of_32, const char32_t *)
+struct Named {
+	char16_t name[8];
+};
+TAKE(named, const Named &)
 
 __attribute__((noinline)) either_t give_either(int n)
 {
@@ -130,6 +136,9 @@ int main()
 	CALL(hashed, "&{size=1, ...}", { { "one", 1 } });
 	CALL(wide, "&\"wi\u00e9de\"", L"wi\u00e9de");
 	CALL(sixteen, "&\"sixteen \u20ac\"", u"sixteen \u20ac");
+	CALL(wide_text, "\"wi\u00e9de\"", L"wi\u00e9de");
+	CALL(text_of_32, "\"\U0001f600\"", U"\U0001f600");
+	CALL(named, "&{name=\"named\"}", { u"named" });
 	puts("give_either(5) = 5");
 	give_either(5);
 	puts("give_either(0) = \"none\"");

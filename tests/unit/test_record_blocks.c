@@ -660,12 +660,18 @@ static void test_turns(void)
 			cp_record_call_block(w, order[i % 2 ? THREADS - 1 - k : k], &costs, pair,
 					     2);
 	}
+	cp_record_flush(w);
+	for (i = 0; i < turns; i++) { /* nobody comes between */
+		pair[0].ts_ns += 800;
+		pair[1].ts_ns += 800;
+		cp_record_call_block(w, 0, &costs, pair, 2);
+	}
 	cp_record_writer_destroy(w, NULL);
 	r = load_file(fd);
-	CHECK_U64(cp_record_call_count(r), 2 * THREADS * turns);
-	CHECK(r->call_blocks.count && r->call_blocks.count <= 4 * THREADS);
+	CHECK_U64(cp_record_call_count(r), 2 * (THREADS + 1) * turns);
+	CHECK(r->call_blocks.count && r->call_blocks.count <= 2 * THREADS + 1);
 	CHECK_OK(cp_record_each_call(r, add_thread, &text));
-	CHECK_U64(text.size, 2 * THREADS * turns);
+	CHECK_U64(text.size, 2 * (THREADS + 1) * turns);
 	for (i = 0; i < turns; i++)
 		CHECK(!memcmp(text.bytes + 2 * THREADS * i, "20312031", 2 * THREADS));
 	cp_buf_free(&text);

@@ -20,6 +20,7 @@
 #include "engine/target/shapes.h"
 #include "engine/target/state.h"
 #include "inspect/entered.h"
+#include "inspect/scope.h"
 
 bool engine_stands_still(const cprof_session *s, const struct engine_capture *c)
 {
@@ -161,6 +162,12 @@ bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
 
 	return place_of(x, locals, &capture, &frame) &&
 	       cp_frame_bytes(x->signature, &capture, &frame, position, x->arena, ret);
+}
+
+bool engine_frame_scope(struct engine_context *x, struct cp_scope *ret)
+{
+	*ret = (struct cp_scope){ .signature = x->signature };
+	return place_of(x, false, &ret->capture, &ret->frame);
 }
 
 static const struct cp_signature *signature_of(const struct engine_frame *f)

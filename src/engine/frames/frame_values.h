@@ -7,6 +7,7 @@
 
 #include <cprof/cprof.h>
 
+struct cp_scope;
 struct cp_value_bytes;
 struct engine_capture;
 struct engine_context;
@@ -19,6 +20,9 @@ void engine_frame_values(struct engine_context *x, bool locals, const cprof_valu
 			 size_t *count_ret);
 bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
 			struct cp_value_bytes *ret);
+/* The frame as one in which names mean something; good as long as `x`. False: its place is
+ * not known. */
+bool engine_frame_scope(struct engine_context *x, struct cp_scope *ret);
 /* The callback is over: frees the frame's values. */
 void engine_frame_end(struct engine_frame *f);
 /* Frees what the session's walks, and values, are kept in. */

@@ -12,10 +12,12 @@
 #include "engine/probes/areas.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch/insn.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/probes/roles.h"
@@ -27,7 +29,8 @@
 #define PAGE UINT64_C(4096)
 #define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
 /* What is left free behind the heap and before the stack, which grow into their gaps. A
- * program that has no heap yet gets one up to 32 MiB behind its data. */
+ * program that has no heap yet gets one up to 1 GiB behind its data (32 MiB before Linux
+ * 5.18), and /proc/PID/stat says where. */
 #define HEAP_ROOM (UINT64_C(256) << 20)
 #define HEAP_AWAY (UINT64_C(32) << 20)
 #define STACK_ROOM (UINT64_C(64) << 20)
@@ -80,12 +83,8 @@ bool engine_area_image_stands(const cprof_image *image)
 
 /* ---- a place ---- */
 
-struct gap {
-	uint64_t start, end;
-};
-
 /* The nearest place for `size` bytes in a gap, or 0. */
-static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t high)
+static uint64_t place_in(struct engine_gap gap, uint64_t size, uint64_t low, uint64_t high)
 {
 	uint64_t reach = cp_arch_host()->reach, at;
 
@@ -105,26 +104,61 @@ static bool ends_program(const cprof_process *p, const struct cp_mapping *maps, 
 	return p->exe && !strcmp(maps[n].path, p->exe);
 }
 
+/* Is the gap before the `n`th mapping the one in which a heap will begin? */
+static bool is_for_heap(const cprof_process *p, const struct cp_mapping *maps, size_t count,
+			size_t n)
+{
+	return n && ends_program(p, maps, n - 1) &&
+	       (n == count || strcmp(maps[n].path, "[heap]") != 0);
+}
+
 /* The gap before the `n`th mapping. */
-static struct gap gap_before(const cprof_process *p, const struct cp_mapping *maps, size_t count,
-			     size_t n)
+static struct engine_gap gap_before(const cprof_process *p, const struct cp_mapping *maps,
+				    size_t count, size_t n)
 {
 	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
 	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
-	struct gap gap = { before ? before->end + PAGE : LOWEST,
-			   after ? after->start - PAGE : cp_arch_host()->user_end };
+	struct engine_gap gap = { before ? before->end + PAGE : LOWEST,
+				  after ? after->start - PAGE : cp_arch_host()->user_end, false };
 
 	if (before && !strcmp(before->path, "[heap]"))
 		gap.start += HEAP_ROOM;
-	else if (before && ends_program(p, maps, n - 1) &&
-		 (!after || strcmp(after->path, "[heap]") != 0))
+	else if (is_for_heap(p, maps, count, n))
 		gap.start += HEAP_AWAY + HEAP_ROOM;
 	if (after && !strncmp(after->path, "[stack", 6))
 		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
 	return gap;
 }
 
-bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, uint64_t start, uint64_t end),
+#define START_BRK 47 /* field of /proc/PID/stat */
+
+/* Where the heap begins that there is not yet; 0: not known. */
+static uint64_t heap_begins(const cprof_process *p)
+{
+	char word[32];
+
+	return cp_file_stat_field(p->pid, START_BRK, word, sizeof(word)) ? strtoull(word, NULL, 10)
+									 : 0;
+}
+
+/* The gap in which a heap will begin: what is below that, and what is above it. */
+static bool each_around_heap(struct engine_gap whole, uint64_t begins,
+			     bool (*each)(void *ctx, const struct engine_gap *gap), void *ctx)
+{
+	struct engine_gap below = { whole.start, begins - PAGE, false };
+
+	if (begins < whole.start || begins >= whole.end) { /* it is not known */
+		whole.start += HEAP_AWAY;
+		begins = whole.start;
+	} else if (below.end > below.start && !each(ctx, &below)) {
+		return false;
+	}
+	whole.start = begins + HEAP_ROOM;
+	whole.above_heap = true;
+	return whole.start >= whole.end || each(ctx, &whole);
+}
+
+bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, const struct engine_gap *gap),
 		      void *ctx)
 {
 	size_t count, i;
@@ -132,10 +166,16 @@ bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, uint64_t s
 	bool ok = count != 0;
 
 	for (i = 0; ok && i <= count; i++) {
-		struct gap gap = gap_before(p, maps, count, i);
+		struct engine_gap gap = gap_before(p, maps, count, i);
 
+		if (is_for_heap(p, maps, count, i)) {
+			gap.start -= HEAP_AWAY + HEAP_ROOM;
+			ok = each_around_heap(gap, heap_begins(p), each, ctx);
+			continue;
+		}
+		gap.above_heap = i && !strcmp(maps[i - 1].path, "[heap]");
 		if (gap.end > gap.start)
-			ok = each(ctx, gap.start, gap.end);
+			ok = each(ctx, &gap);
 	}
 	cp_mappings_free(maps, count);
 	return ok;

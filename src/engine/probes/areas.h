@@ -17,9 +17,16 @@ int engine_area_map(cprof_image *image, uint64_t slots);
  * process that ran these files. Each mapping is stops of the program's. */
 void engine_areas_expect(cprof_process *p);
 
-/* What the process's mappings leave free, where nothing will grow into, in ascending
- * order, until `each` answers false. False: so it did, or the process is gone. */
-bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, uint64_t start, uint64_t end),
+/* What mappings leave free, where nothing will grow into; `above_heap`: the heap may grow up
+ * to where something is, though. */
+struct engine_gap {
+	uint64_t start, end;
+	bool above_heap;
+};
+
+/* The gaps of a process in ascending order, until `each` answers false. False: so it did,
+ * or the process is gone. */
+bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, const struct engine_gap *gap),
 		      void *ctx);
 
 /* Is the image still mapped? False: the process ended, executed another program or

@@ -22,6 +22,8 @@
 
 /* Below mappings, where the kernel puts new ones. */
 #define MARGIN (UINT64_C(256) << 20)
+#define FAR (UINT64_C(4) << 30) /* farther than any reach */
+#define STEP (UINT64_C(64) << 20)
 #define SMALL_MARGIN (UINT64_C(64) << 10) /* of low addresses, where it puts none unasked */
 
 /* What stands of a function's detours. */
@@ -296,12 +298,30 @@ struct making {
 	bool failed; /* without memory */
 };
 
-static bool add_gap(void *ctx, uint64_t start, uint64_t end)
+/* As far above the heap as there is reach comes first: it grows up to what is there. */
+static bool add_above_heap(struct cp_detour_space *space, uint64_t start, uint64_t end)
+{
+	uint64_t far = end - start > FAR ? start + FAR : end, at = far;
+	bool ok = true;
+
+	while (ok && at > start) {
+		uint64_t from = at - start > STEP ? at - STEP : start;
+
+		ok = cp_detour_space_add(space, from, at);
+		at = from;
+	}
+	return ok && (far == end || cp_detour_space_add(space, far, end));
+}
+
+static bool add_gap(void *ctx, const struct engine_gap *gap)
 {
 	struct cp_detour_space *space = ctx;
-	uint64_t margin = end <= UINT64_C(1) << 32 ? SMALL_MARGIN : MARGIN;
+	uint64_t margin = gap->end <= UINT64_C(1) << 32 ? SMALL_MARGIN : MARGIN;
 
-	return end - start <= margin || cp_detour_space_add(space, start, end - margin);
+	if (gap->end - gap->start <= margin)
+		return true;
+	return gap->above_heap ? add_above_heap(space, gap->start, gap->end - margin)
+			       : cp_detour_space_add(space, gap->start, gap->end - margin);
 }
 
 static void add_piece(struct making *m, uint64_t at, const uint8_t *code, uint32_t size)

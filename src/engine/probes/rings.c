@@ -20,6 +20,7 @@
 #include "engine/probes/base.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/valued.h"
+#include "engine/target/images.h"
 #include "engine/target/state.h"
 
 #define RING_LOG 20 /* a smaller one is filled before it is looked at */
@@ -79,18 +80,42 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 
 struct low {
 	uint64_t size, found;
+	uint64_t program; /* where it begins */
 };
 
-/* The highest place below 2 GiB. */
-static bool look_low(void *ctx, uint64_t start, uint64_t end)
+static uint64_t end_with(uint64_t end, uint64_t size)
+{
+	return (end - size) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+}
+
+/* The highest place below 2 GiB; but below a program that is there itself, whose heap may
+ * take all that is above it. */
+static bool look_low(void *ctx, const struct engine_gap *gap)
 {
 	struct low *low = ctx;
+	uint64_t end = gap->end < LOW_END ? gap->end : LOW_END;
 
-	if (end > LOW_END)
-		end = LOW_END;
-	if (end > start && end - start >= low->size + 2 * LOW_ROOM)
-		low->found = (end - LOW_ROOM - low->size) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+	if (end <= gap->start)
+		return true;
+	if (gap->end <= low->program && low->program < LOW_END &&
+	    end - gap->start >= 2 * low->size) {
+		low->found = end_with(end, low->size + CP_DETOUR_CHUNK);
+		return true;
+	}
+	if ((!low->found || low->found > low->program) &&
+	    end - gap->start >= low->size + 2 * LOW_ROOM)
+		low->found = end_with(end - LOW_ROOM, low->size);
 	return true;
+}
+
+static uint64_t begin_of_program(const cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && engine_is_program(p->images.items[i]))
+			return p->images.items[i]->start;
+	return 0;
 }
 
 /* What is called first is seen whole, in a second or so. */
@@ -148,7 +173,7 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 				 .pid = p->pid,
 				 .first = RINGS,
 				 .size = cp_detour_ring_size(RING_LOG) };
-	struct low low = { .size = rq.size };
+	struct low low = { .size = rq.size, .program = begin_of_program(p) };
 	struct cp_answer answer;
 	CP_CLOSE int fd = -1;
 	int errnum;

@@ -31,6 +31,7 @@
 #include "engine/target/memory.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
+#include "engine/target/variables.h"
 #include "engine/target/tasks.h"
 #include "image/perfmap.h"
 
@@ -64,6 +65,7 @@ void engine_assembly_free(cprof_assembly *a)
 	cp_map_free(&a->called);
 	cp_map_free(&a->callers);
 	pthread_mutex_destroy(&a->lock);
+	engine_variables_free(a->variables);
 	free(a->templates);
 	free(a->path);
 	free(a);

@@ -49,6 +49,7 @@ struct engine_detours;
 struct cp_shapes;
 struct engine_places;
 struct engine_templates;
+struct engine_variables;
 struct engine_plans;
 struct engine_sources;
 
@@ -72,6 +73,8 @@ struct cprof_assembly {
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
+	struct engine_variables
+		*variables; /* owned (target/variables.c); NULL: none was asked for */
 	struct engine_templates *templates; /* owned (target/shapes.c); NULL: none yet */
 	uint32_t shown; /* number of its images of which image_loaded was raised */
 	struct engine_area_sizes areas; /* in the last process */

@@ -215,8 +215,7 @@ static bool is_static(const struct cp_variable *v)
 {
 	const struct cp_location *at = v->locations.items;
 
-	return v->locations.count == 1 && at->size &&
-	       (at->expr[0] == DW_OP_addr || at->expr[at->size - 1] == DW_OP_form_tls_address);
+	return v->locations.count == 1 && cp_location_is_static(at->expr, at->size);
 }
 
 static void add_local(struct reading *r, const struct cp_die *die, const struct cp_attrs *a,

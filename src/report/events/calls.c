@@ -16,7 +16,8 @@
 #include "report/profile/summed.h"
 
 struct builder {
-	struct cp_calls *c;
+	struct cp_calls c;
+	bool walked; /* beside another, and not asked for yet */
 	uint32_t *places; /* by function of the profile: place + 1 */
 	uint32_t *threads; /* by thread: likewise */
 	uint32_t *near; /* by callee: the edge that was asked for last, + 1 */
@@ -29,11 +30,11 @@ static struct cp_called *called(struct builder *b, uint32_t function)
 	uint32_t *place = &b->places[function];
 
 	if (!*place) {
-		if (!cp_vec_push(&b->c->functions, (struct cp_called){ .function = function }))
+		if (!cp_vec_push(&b->c.functions, (struct cp_called){ .function = function }))
 			return NULL;
-		*place = (uint32_t)b->c->functions.count;
+		*place = (uint32_t)b->c.functions.count;
 	}
-	return &b->c->functions.items[*place - 1];
+	return &b->c.functions.items[*place - 1];
 }
 
 static struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
@@ -41,11 +42,11 @@ static struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
 	uint32_t *place = &b->threads[thread];
 
 	if (!*place) {
-		if (!cp_vec_push(&b->c->threads, (struct cp_calling_thread){ .thread = thread }))
+		if (!cp_vec_push(&b->c.threads, (struct cp_calling_thread){ .thread = thread }))
 			return NULL;
-		*place = (uint32_t)b->c->threads.count;
+		*place = (uint32_t)b->c.threads.count;
 	}
-	return &b->c->threads.items[*place - 1];
+	return &b->c.threads.items[*place - 1];
 }
 
 /* Function + 1, by the stack of who is just entered, whose leaf is its own; 0: none. */
@@ -66,7 +67,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_tailed_chain *chain = cp_tailed_enter(&b->tailed, span);
 
 	span->data = chain ? (void *)chain : b; /* shown */
-	span->caller = span->entered ? caller_of(b->c->profile, call->stack) : 0;
+	span->caller = span->entered ? caller_of(b->c.profile, call->stack) : 0;
 	return NULL;
 }
 
@@ -76,14 +77,14 @@ static struct cp_call_edge *edge_of(struct builder *b, uint32_t caller, uint32_t
 	uint64_t key = (uint64_t)caller << 32 | callee, *found;
 	uint32_t *near = &b->near[callee];
 
-	if (*near && b->c->edges.items[*near - 1].caller == caller)
-		return &b->c->edges.items[*near - 1];
+	if (*near && b->c.edges.items[*near - 1].caller == caller)
+		return &b->c.edges.items[*near - 1];
 	found = cp_map_get(&b->edges, key);
-	if (!found && (!cp_vec_push(&b->c->edges, edge) ||
-		       !cp_map_put(&b->edges, key, b->c->edges.count - 1)))
+	if (!found &&
+	    (!cp_vec_push(&b->c.edges, edge) || !cp_map_put(&b->edges, key, b->c.edges.count - 1)))
 		return NULL;
-	*near = (uint32_t)(found ? *found + 1 : b->c->edges.count);
-	return &b->c->edges.items[*near - 1];
+	*near = (uint32_t)(found ? *found + 1 : b->c.edges.count);
+	return &b->c.edges.items[*near - 1];
 }
 
 /* Welford's way: nothing is lost between a large sum and a small distance. */
@@ -138,7 +139,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	t->calls += !span->inherited;
 	if (!outer) {
 		cp_span_add_whole(&t->sum, span);
-		cp_span_add_whole(&b->c->outermost_sum, span);
+		cp_span_add_whole(&b->c.outermost_sum, span);
 	}
 	if (!add_tailed(b, span))
 		return cp_error_nomem();
@@ -259,7 +260,7 @@ static CP_ERROR sort_all(struct cp_calls *c)
 
 static bool add_row(struct builder *b, const struct cp_record_sum *row)
 {
-	const struct cp_profile *p = b->c->profile;
+	const struct cp_profile *p = b->c.profile;
 	struct cp_calling_thread *t;
 	struct cp_call_edge *e;
 	struct cp_called *f;
@@ -271,7 +272,7 @@ static bool add_row(struct builder *b, const struct cp_record_sum *row)
 			return false;
 		t->calls += row->calls;
 		cp_net_add_sum(&t->sum, &row->outermost);
-		cp_net_add_sum(&b->c->outermost_sum, &row->outermost);
+		cp_net_add_sum(&b->c.outermost_sum, &row->outermost);
 		return true;
 	}
 	callee = cp_profile_outermost(p, row->callee);
@@ -290,7 +291,7 @@ static bool add_row(struct builder *b, const struct cp_record_sum *row)
 
 static struct cp_error *add_rows(struct builder *b)
 {
-	const struct cp_profile *p = b->c->profile;
+	const struct cp_profile *p = b->c.profile;
 	size_t count = cp_record_sum_count(p->record), i;
 	struct cp_called *f;
 
@@ -303,7 +304,7 @@ static struct cp_error *add_rows(struct builder *b)
 		if (cp_profile_accepts_sum(p, row) && !add_row(b, row))
 			return cp_error_nomem();
 	}
-	cp_vec_for_each(&b->c->functions, f) { /* of some, nothing is known of each call */
+	cp_vec_for_each(&b->c.functions, f) { /* of some, nothing is known of each call */
 		cp_durations_deinit(&f->durations);
 		f->durations = (struct cp_durations){ 0 };
 		f->moments = (struct cp_moments){ 0 };
@@ -317,7 +318,7 @@ static bool add_up(struct builder *b)
 	const struct cp_call_edge *e;
 	struct cp_called *f;
 
-	cp_vec_for_each(&b->c->edges, e) {
+	cp_vec_for_each(&b->c.edges, e) {
 		f = called(b, e->callee);
 		if (!f || !cp_call_sum_merge(&f->sum, &e->sum, false))
 			return false;
@@ -394,40 +395,85 @@ static void settle_all(struct cp_calls *c)
 		c->tailed |= f->tailed.ns > c->outermost.ns / 100;
 }
 
+static void destroy(void *made)
+{
+	struct builder *b = made;
+
+	if (!b)
+		return;
+	free(b->places);
+	free(b->threads);
+	free(b->near);
+	cp_map_free(&b->edges);
+	cp_tailed_deinit(&b->tailed);
+	cp_calls_deinit(&b->c);
+	free(b);
+}
+
+static struct cp_error *begin(const struct cp_profile *p, struct builder **ret)
+{
+	size_t threads = cp_record_thread_count(p->record);
+	struct builder *b = calloc(1, sizeof(*b));
+	struct cp_error *err;
+
+	if (!b)
+		return cp_error_nomem();
+	b->c.profile = p;
+	b->places = calloc(p->functions.count + 1, sizeof(*b->places));
+	b->threads = calloc(threads + 1, sizeof(*b->threads));
+	b->near = calloc(p->functions.count + 1, sizeof(*b->near));
+	err = b->places && b->threads && b->near ? cp_tailed_init(&b->tailed, threads)
+						 : cp_error_nomem();
+	if (err)
+		destroy(b);
+	else
+		*ret = b;
+	return err;
+}
+
+/* What is known when all calls were seen. */
+static struct cp_error *finish(struct builder *b, struct cp_calls *ret)
+{
+	CP_TRY(add_rows(b));
+	if (!add_up(b))
+		return cp_error_nomem();
+	settle_all(&b->c);
+	CP_TRY(sort_all(&b->c));
+	*ret = b->c;
+	b->c = (struct cp_calls){ 0 };
+	return NULL;
+}
+
+static const struct cp_span_visitor visitor = {
+	.enter = enter, .leave = leave, .disarmed = disarmed, .bare = true
+};
+
+static struct cp_error *begin_beside(const struct cp_profile *p, void **made_ret)
+{
+	struct builder *b = NULL;
+
+	CP_TRY(begin(p, &b));
+	b->walked = true;
+	*made_ret = b;
+	return NULL;
+}
+
+const struct cp_profile_beside cp_calls_beside = { begin_beside, &visitor, destroy };
+
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 {
-	static const struct cp_span_visitor visitor = {
-		.enter = enter, .leave = leave, .disarmed = disarmed, .bare = true
-	};
-	struct cp_calls c = { .profile = p };
-	struct builder b = { .c = &c };
-	struct cp_error *err = NULL;
+	struct builder *b = p->filter.beside == &cp_calls_beside ? p->beside : NULL;
+	struct cp_error *err;
 
-	b.places = calloc(p->functions.count + 1, sizeof(*b.places));
-	b.threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*b.threads));
-	b.near = calloc(p->functions.count + 1, sizeof(*b.near));
-	err = b.places && b.threads && b.near
-		      ? cp_tailed_init(&b.tailed, cp_record_thread_count(p->record))
-		      : cp_error_nomem();
-	if (!err)
-		err = cp_spans_walk(p, &visitor, &b);
-	if (!err)
-		err = add_rows(&b);
-	if (!err && !add_up(&b))
-		err = cp_error_nomem();
-	if (!err) {
-		settle_all(&c);
-		err = sort_all(&c);
+	if (b && b->walked) {
+		b->walked = false;
+		return finish(b, ret);
 	}
-	free(b.places);
-	free(b.threads);
-	free(b.near);
-	cp_map_free(&b.edges);
-	cp_tailed_deinit(&b.tailed);
-	if (err)
-		cp_calls_deinit(&c);
-	else
-		*ret = c;
+	CP_TRY(begin(p, &b));
+	err = cp_spans_walk(p, &visitor, b);
+	if (!err)
+		err = finish(b, ret);
+	destroy(b);
 	return err;
 }
 

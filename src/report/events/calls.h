@@ -10,6 +10,7 @@
 #include "record/callsum.h"
 #include "record/nettime.h"
 #include "report/events/durations.h"
+#include "report/profile/callstacks.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 
@@ -63,6 +64,8 @@ struct cp_calls {
 	bool tailed; /* some functions have such a time, of a hundredth of that or more */
 };
 
+/* For who makes a profile and will want its calls, once: they are added up meanwhile. */
+extern const struct cp_profile_beside cp_calls_beside;
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret);
 void cp_calls_deinit(struct cp_calls *c);
 void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order);

@@ -22,12 +22,8 @@ struct adder {
 	struct cp_map nodes; /* parent, frame: node */
 	struct cp_map hits; /* thread, node: hit */
 	CP_VEC(struct near) near; /* by node + 1; the first is of none */
+	const struct cp_span_visitor *beside; /* NULL: nobody */
 };
-
-static uint32_t node_of(const struct cp_span *span)
-{
-	return (uint32_t)(uintptr_t)span->data; /* + 1 */
-}
 
 /* The node of a frame that `parent` (+ 1) calls, + 1; 0 without memory. */
 static uint32_t child_of(struct adder *a, uint32_t parent, uint32_t frame)
@@ -57,12 +53,14 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	struct adder *a = ctx;
 	const struct cp_span *outer = cp_span_shown_outer(span);
 	/* A call that the filter leaves out has no node. */
-	uint32_t node = child_of(a, outer ? node_of(outer) : 0,
-				 a->p->location_frames[span->location + 1] - 1);
+	uint32_t node =
+		child_of(a, outer ? outer->node : 0, a->p->location_frames[span->location + 1] - 1);
 
-	(void)call;
-	span->data = (void *)(uintptr_t)node;
-	return node ? NULL : cp_error_nomem();
+	span->node = node; /* + 1 */
+	span->data = a;
+	if (!node)
+		return cp_error_nomem();
+	return a->beside ? a->beside->enter(a->p->beside, span, call) : NULL;
 }
 
 /* NULL without memory. */
@@ -87,15 +85,23 @@ static struct cp_hit *hit_of(struct adder *a, uint32_t thread, uint32_t node)
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct cp_hit *to = hit_of(ctx, span->thread, node_of(span));
+	struct adder *a = ctx;
+	struct cp_hit *to = hit_of(a, span->thread, span->node);
 
-	(void)call;
 	if (!to)
 		return cp_error_nomem();
 	to->cost.ticks += !span->inherited;
 	cp_span_add_self(&to->cost.sum, span);
 	cp_span_add_whole(&to->whole, span);
-	return NULL;
+	return a->beside ? a->beside->leave(a->p->beside, span, call) : NULL;
+}
+
+static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
+				 const struct cp_record_call *call)
+{
+	struct adder *a = ctx;
+
+	return a->beside ? a->beside->disarmed(a->p->beside, thread, function, call) : NULL;
 }
 
 /* Costs have to add up: none is less than nothing. */
@@ -112,16 +118,29 @@ static void settle(struct cp_profile *p)
 	}
 }
 
+static struct cp_error *begin(struct adder *a)
+{
+	struct cp_profile *p = a->p;
+
+	if (!cp_vec_push(&a->near, (struct near){ 0 }))
+		return cp_error_nomem();
+	if (!p->filter.beside || cp_record_stack_count(p->record))
+		return NULL;
+	CP_TRY(p->filter.beside->begin(p, &p->beside));
+	a->beside = p->filter.beside->visitor;
+	return NULL;
+}
+
 CP_ERROR cp_profile_add_calls(struct cp_profile *p)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.bare = true };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .disarmed = disarmed, .bare = true
+	};
 	struct adder a = { .p = p };
-	struct cp_error *err = cp_vec_push(&a.near, (struct near){ 0 })
-				       ? cp_spans_walk(p, &visitor, &a)
-				       : cp_error_nomem();
+	struct cp_error *err = begin(&a);
 
+	if (!err)
+		err = cp_spans_walk(p, &visitor, &a);
 	p->by_calls = true;
 	settle(p);
 	cp_map_free(&a.nodes);

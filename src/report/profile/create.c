@@ -470,6 +470,8 @@ void cp_profile_destroy(struct cp_profile *p)
 {
 	if (!p)
 		return;
+	if (p->beside)
+		p->filter.beside->destroy(p->beside);
 	cp_choice_destroy(p->choice);
 	cp_vec_free(&p->images);
 	cp_vec_free(&p->functions);

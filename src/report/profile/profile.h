@@ -68,6 +68,7 @@ enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
 struct cp_profile;
 struct cp_function;
 struct cp_choice; /* profile/choice.h */
+struct cp_profile_beside; /* profile/callstacks.h */
 
 /* Which single calls count, beside who makes them and when; all zero: every one does. */
 struct cp_call_choice {
@@ -94,6 +95,8 @@ struct cp_profile_filter {
 	uint64_t from_ns, to_ns; /* from the start of the recording; to_ns 0: the end */
 	enum cp_profile_state state;
 	bool no_costs; /* for who only asks for names: calls are not added up */
+	/* Who else sees all calls where they are added up; static, or NULL. */
+	const struct cp_profile_beside *beside;
 	struct cp_call_choice calls; /* where it is any, samples don't count */
 };
 
@@ -188,6 +191,7 @@ struct cp_profile {
 	struct cp_buf sampling; /* it is a sample, in words; or empty */
 	bool heap_cut; /* from some time on not all are told */
 	/* private */
+	void *beside; /* what filter.beside has made, owned; NULL: nothing */
 	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */
 	struct cp_interner function_names, image_names, files;
 	struct cp_map wait_sums; /* function, function of the C library: ns */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/events/calls.h"
 #include "report/look/table.h"
 #include "report/profile/create.h"
 #include "report/profile/options.h"
@@ -126,10 +127,11 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 CP_ERROR cp_report_summary(const struct cp_record *record, const char *path,
 			   const struct cp_look *look, struct cp_buf *out)
 {
+	const struct cp_profile_filter filter = { .beside = &cp_calls_beside };
 	struct cp_profile *p = NULL;
 	struct cp_error *err;
 
-	CP_TRY(cp_profile_create(record, NULL, &p));
+	CP_TRY(cp_profile_create(record, &filter, &p));
 	err = summary(p, path, look, out);
 	cp_profile_destroy(p);
 	return err;

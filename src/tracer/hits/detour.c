@@ -25,6 +25,8 @@
 #include "tracer/memory/rings.h"
 #include "tracer/signals/trap.h"
 
+#define STACK_NEAR 512 /* bytes of the stack pointer that a detour touches */
+
 /* ---- landings ---- */
 
 static const struct site *landing(const struct site *site, const struct space *space)
@@ -83,6 +85,21 @@ static bool serve_time_stamp(const struct space *space, uint64_t pc, void *prsta
 	       cp_arch_serve_time_stamp(prstatus, code);
 }
 
+/* A program steps through itself: each step in a detour would lead it out, to the window,
+ * where the next one begins. What was moved there is one step for it. */
+static bool is_step(const struct space *space, pid_t tid)
+{
+	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) || si.si_code != TRAP_TRACE ||
+	    !regs_read(tid, prstatus))
+		return false;
+	cp_arch_syscall_state(prstatus, &s);
+	return detours_in_chunks(space, s.pc, 1);
+}
+
 bool detour_fault(struct thread *t, int signal)
 {
 	const struct space *space = t->process->space;
@@ -91,6 +108,8 @@ bool detour_fault(struct thread *t, int signal)
 	siginfo_t si;
 	bool served;
 
+	if (space->code.count && signal == SIGTRAP)
+		return is_step(space, t->tid);
 	if (!space->code.count || (signal != SIGILL && signal != SIGSEGV && signal != SIGBUS) ||
 	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code <= 0 ||
 	    !regs_read(t->tid, prstatus))
@@ -119,13 +138,28 @@ static bool lead_out_of_foreign(struct thread *t)
 	       regs_write(t->tid, prstatus);
 }
 
+/* A detour needs some 170 bytes of stack. If it was an instruction of the program's own that
+ * had none, that fails once more where it belongs. */
+static bool is_out_of_stack(const struct thread *t, const siginfo_t *si)
+{
+	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+
+	if (si->si_signo != SIGSEGV || !regs_read(t->tid, prstatus))
+		return false;
+	cp_arch_syscall_state(prstatus, &s);
+	return (uintptr_t)si->si_addr - (s.sp - STACK_NEAR) < 2 * STACK_NEAR &&
+	       detours_in_chunks(t->process->space, s.pc, 1);
+}
+
 bool detour_base_fault(struct tracer *tr, struct thread *t, int signal)
 {
 	siginfo_t si;
 
 	if (!t->process->space->rings || t->process->guest || tr->ending ||
 	    (signal != SIGSEGV && signal != SIGBUS) || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) ||
-	    si.si_code <= 0 || !lead_out_of_foreign(t))
+	    si.si_code <= 0 ||
+	    (!lead_out_of_foreign(t) && !(is_out_of_stack(t, &si) && detours_lead_out(t))))
 		return false;
 	emit(tr, CP_EVENT_BASE, t->process->pid, t->tid);
 	return true;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Static variables of a process by their names: see variables.c. Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_VARIABLES_H
+#define CP_ENGINE_TARGET_VARIABLES_H
+
+#include <cprof/cprof.h>
+
+#include "inspect/thing.h"
+
+struct cp_global;
+struct engine_variables;
+/* A static variable, which lives as long as its object. */
+struct engine_static {
+	const cprof_image *image;
+	const struct cp_global *global;
+};
+
+/* The variable of that name, declared in `file` (NULL: any), in `image` or (NULL) the first
+ * image of the process that has it. False: there is none. */
+bool engine_find_static(cprof_process *p, const cprof_image *image, const char *name,
+			const char *file, struct engine_static *ret);
+/* Where it is, for that thread. */
+struct cp_thing engine_static_thing(cprof_process *p, const struct engine_static *found,
+				    int32_t tid, struct cp_arena *arena);
+/* The place of a variable that only a symbol tells of: without a type. */
+bool engine_find_symbol(const cprof_process *p, const char *name, struct cp_thing *ret);
+void engine_variables_free(struct engine_variables *variables);
+
+#endif

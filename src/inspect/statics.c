@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where static variables are: of the program, of a file, a class, a function, a thread.
+ * Which of them have no place, and why.
+ */
+#include "inspect/statics.h"
+
+#include <string.h>
+
+#include "image/jit.h"
+#include "image/location.h"
+
+#define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
+
+struct asked {
+	const struct cp_statics *statics;
+	const struct cp_placed_image *of;
+	bool program;
+	uint8_t error;
+	bool initial; /* of a file: at `offset` of what threads begin with */
+	uint64_t offset;
+};
+
+static bool thread_local_address(void *ctx, uint64_t offset, uint64_t *ret)
+{
+	struct asked *a = ctx;
+
+	if (a->statics->threads) {
+		a->error = cp_thread_local(a->statics->threads, a->statics->tid, a->of, a->program,
+					   offset, ret);
+		return !a->error;
+	}
+	a->initial = true;
+	a->offset = offset;
+	return false;
+}
+
+static struct cp_thing lacking(const struct cp_type *type, uint8_t error)
+{
+	return (struct cp_thing){ .type = type, .error = error, .source = CPROF_SOURCE_DWARF };
+}
+
+/* What the thread-local variable of a file begins with. */
+static struct cp_thing initial_of(const struct asked *a, const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	uint64_t size = t && t->size <= BYTES_MAX ? t->size : 0;
+	uint8_t *bytes = cp_arena_alloc(a->statics->arena, size);
+
+	if (!bytes || !size)
+		return lacking(type, CPROF_VALUE_UNAVAILABLE);
+	cp_image_tls_initial(a->of->image, a->offset, bytes, size);
+	return (struct cp_thing){
+		.type = type, .bytes = bytes, .size = size, .source = CPROF_SOURCE_MEMORY
+	};
+}
+
+/* A static of a function, in C++, is constructed when the function first gets there. */
+static bool is_constructed(const struct asked *a, const struct cp_global *global, uint64_t address)
+{
+	struct cp_vaddr guard;
+	uint8_t done = 1;
+
+	if (!cp_language_is_cplusplus(global->language) || !strchr(global->name, ')') ||
+	    !cp_image_guard(a->of->image, (struct cp_vaddr){ address - a->of->bias }, &guard))
+		return true;
+	cp_read_exact(a->statics->memory, guard.v + a->of->bias, &done, 1);
+	return done;
+}
+
+bool cp_static_is_of_threads(const struct cp_global *global)
+{
+	const struct cp_location *at = global->variable.locations.items;
+
+	return !global->gone && !global->variable.constant &&
+	       cp_location_is_of_thread(at->expr, at->size);
+}
+
+struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct cp_placed_image *of,
+				bool program, const struct cp_global *global)
+{
+	const struct cp_variable *v = &global->variable;
+	const struct cp_location *at = v->locations.items;
+	struct asked asked = { .statics = statics, .of = of, .program = program };
+	struct cp_location_env env = { .arch = cp_arch_host(),
+				       .memory = statics->memory,
+				       .bias = of->bias,
+				       .thread_local_address = thread_local_address,
+				       .ctx = &asked };
+	struct cp_located parts[CP_LOCATED_MAX];
+	struct cp_vaddr symbol;
+	struct cp_thing thing;
+	size_t count = 0;
+
+	if (v->constant)
+		return (struct cp_thing){ .type = v->type,
+					  .bytes = v->value,
+					  .size = v->value_size,
+					  .source = CPROF_SOURCE_CONST };
+	if (global->gone && global->external && cp_image_variable(of->image, v->name, &symbol))
+		return cp_thing_at(v->type, symbol.v + of->bias);
+	if (global->gone)
+		return lacking(v->type, CPROF_VALUE_OPTIMIZED_OUT);
+	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK ||
+	    count != 1 || parts[0].kind != CP_LOCATED_MEMORY)
+		return asked.initial ? initial_of(&asked, v->type)
+				     : lacking(v->type,
+					       asked.error ? asked.error : CPROF_VALUE_UNAVAILABLE);
+	thing = cp_thing_at(v->type, parts[0].value);
+	if (!is_constructed(&asked, global, thing.address))
+		thing.error = CPROF_VALUE_NOT_CONSTRUCTED;
+	return thing;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where static variables are: see statics.c.
+ */
+#ifndef CP_INSPECT_STATICS_H
+#define CP_INSPECT_STATICS_H
+
+#include "image/globals.h"
+#include "inspect/thing.h"
+#include "inspect/thread_locals.h"
+
+/* What tells where they are, all borrowed. */
+struct cp_statics {
+	const struct cp_reader *memory;
+	const struct cp_thread_library *threads; /* NULL: a file, in which no thread is */
+	pid_t tid; /* whose thread-local variables are meant */
+	struct cp_arena *arena; /* of initial values */
+};
+
+/* Where a variable of the image `of` is, whose process `program` began; an error where it
+ * has no place. */
+struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct cp_placed_image *of,
+				bool program, const struct cp_global *global);
+
+/* Does each thread have one of its own? */
+bool cp_static_is_of_threads(const struct cp_global *global);
+
+#endif
