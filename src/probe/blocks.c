@@ -11,6 +11,7 @@
  * jump. What may be entered by who knows whom counts as two ways.
  */
 #include "probe/blocks.h"
+#include "probe/sequences.h"
 
 #include <string.h>
 
@@ -101,7 +102,8 @@ static bool begin_block(struct cp_probe_blocks *to, const struct cp_code *code, 
 {
 	struct cp_probe_block block = { .address = insn->pc };
 
-	if (!cp_code_shared_byte(code, offset)) {
+	if (!cp_code_shared_byte(code, offset) &&
+	    !cp_probe_in_sequence(code->functions, insn->pc, insn->size)) {
 		block.insn_size = insn->size;
 		memcpy(block.code, code->bytes.items + offset,
 		       insn->size < sizeof(block.code) ? insn->size : sizeof(block.code));
@@ -344,6 +346,16 @@ static void tell_branches(struct cp_probe_blocks *blocks, const struct leaders *
 	}
 }
 
+/* No breakpoint may stand at a branch of a restartable sequence. */
+static void keep_sequences(struct cp_probe_blocks *blocks, const struct cp_code *code)
+{
+	struct cp_probe_branch *b;
+
+	cp_vec_for_each(&blocks->branches, b)
+		if (cp_probe_in_sequence(code->functions, b->address, b->size))
+			b->size = 0;
+}
+
 /* ---- the door ---- */
 
 /* The entry's block alone: nothing more is known. */
@@ -392,6 +404,7 @@ static CP_ERROR find(struct cp_probe_blocks *to, struct cp_code *code,
 	if (ok) {
 		tell_ways(to, &l);
 		tell_branches(to, &l);
+		keep_sequences(to, code);
 	}
 	free(l.marks);
 	cp_vec_free(&l.nexts);

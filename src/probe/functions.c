@@ -16,6 +16,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "probe/sequences.h"
 
 /* Bytes that functions may have together, of so many bytes of code. */
 #define MOST_BYTES(code) (16 * (code) + (64u << 20))
@@ -333,7 +334,7 @@ CP_ERROR cp_probe_functions_read(struct cp_image *image, struct cp_probe_functio
 	size_t count;
 
 	CP_TRY(cp_image_symbols(image, &symbols, &count));
-	if (!read_all(&r, symbols, count)) {
+	if (!read_all(&r, symbols, count) || !cp_probe_sequences_read(image, &functions)) {
 		cp_probe_functions_free(&functions);
 		return cp_error_nomem();
 	}
@@ -375,6 +376,7 @@ void cp_probe_functions_free(struct cp_probe_functions *functions)
 	cp_vec_free(&functions->aliases);
 	cp_vec_free(&functions->parts);
 	cp_vec_free(&functions->calls);
+	cp_vec_free(&functions->sequences);
 	free(functions->pads);
 	*functions = (struct cp_probe_functions){ 0 };
 }
@@ -385,6 +387,8 @@ uint64_t cp_probe_functions_hash(const struct cp_probe_functions *functions)
 		cp_hash_bytes(functions->pads, functions->pad_count * sizeof(*functions->pads));
 	const struct cp_probe_function *f;
 
+	hash ^= cp_hash_bytes(functions->sequences.items,
+			      functions->sequences.count * sizeof(*functions->sequences.items));
 	for (f = functions->items; f < functions->items + functions->count; f++) {
 		const uint64_t words[] = { hash, f->address, f->size,
 					   (uint64_t)f->kind << 32 | f->flags };

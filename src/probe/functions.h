@@ -67,6 +67,7 @@ struct cp_probe_functions {
 	 * who read them (unwind/pads.h), malloc()ed; else there are none. */
 	uint64_t *pads;
 	size_t pad_count;
+	CP_VEC(struct cp_probe_range) sequences; /* restartable ones (sequences.h) */
 	/* By function, then address; once cp_probe_find_library_calls() was asked. */
 	CP_VEC(struct cp_probe_library_call) calls;
 	bool calls_found;

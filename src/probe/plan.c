@@ -20,6 +20,7 @@
 
 #include "probe/code.h"
 #include "probe/library_calls.h"
+#include "probe/sequences.h"
 
 #define SLOT_DISTANCE (UINT64_C(1) << 20) /* as slots will be: not far away */
 
@@ -87,7 +88,13 @@ static bool add_exit(struct cp_probe_plan *plan, const struct cp_code *code, siz
 	if (!(code->marks.items[number] & CP_CODE_REACHED) || !leaves(code, number, &kind))
 		return true;
 	cp_code_offset(code, insn->pc, &offset);
-	if (cp_code_shared_byte(code, offset))
+	/* To where a restartable sequence goes that is not to be finished. */
+	if (kind == CP_PROBE_SITE_TAIL_CONDITIONAL &&
+	    cp_probe_in_sequence(code->functions, insn->pc, insn->size))
+		return true;
+	if (cp_probe_in_sequence(code->functions, insn->pc, insn->size))
+		*trouble_ret = "one of its exits is in a restartable sequence";
+	else if (cp_code_shared_byte(code, offset))
 		*trouble_ret = "its instructions overlap";
 	else if (!can_stop(code, offset, insn))
 		*trouble_ret = "no breakpoint can stand at one of its exits";
@@ -181,6 +188,11 @@ static CP_ERROR make_plan(struct cp_probe_plan *plan, const struct cp_code *code
 	first = &code->insns.items[code->starts.items[offset] - 1];
 	if (cp_code_shared_byte(code, offset)) {
 		decide(plan, CP_PROBE_REFUSED, "its first byte is in the middle of an instruction");
+		return NULL;
+	}
+	if (cp_probe_in_sequence(code->functions, first->pc, first->size)) {
+		decide(plan, CP_PROBE_REFUSED,
+		       "its first instruction is in a restartable sequence");
 		return NULL;
 	}
 	if (!can_stop(code, offset, first)) {

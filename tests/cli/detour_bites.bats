@@ -257,6 +257,12 @@ END
 	[ "$(records)" -ge 800000 ]
 	traced -t program -s 999 -- ./sequences
 	traced -t program --traps -- ./sequences
+	# nothing stands in a sequence: where it goes when it is not finished, within
+	assert_equal "$("$CPROF" functions ./sequences add | awk '$NF == "add" || $8 == "add" { print $5, $6 }')" '2 0'
+	"$CPROF" cover -q -o c.data -- ./sequences >cover.out
+	diff cover.out alone.out
+	"$CPROF" cover -q --count -o c.data -- ./sequences >cover.out
+	diff cover.out alone.out
 }
 
 @test "text that the program protects otherwise, and moves to memory of its own" {

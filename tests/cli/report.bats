@@ -611,8 +611,9 @@ number"
 	"$CPROF" run -q -o x.data -t 'recurse,tail_*,thrower,catcher,worker,leaf' --max-rate=0 -- "$TRACEES/counted" >out
 	# The table is made in the walk that makes stacks of calls, or in one of its own.
 	for how in '' --under=recurse '--thread=counted --limit=2' --time=0-0.01; do
-		"$CPROF" report --calls $how x.data >with
-		"$CPROF" report --reports=header,call $how x.data >without
+		read -ra options <<<"$how"
+		"$CPROF" report --calls "${options[@]}" x.data >with
+		"$CPROF" report --reports=header,call "${options[@]}" x.data >without
 		diff -B with without
 	done
 	# The program has counted them, too.
