@@ -58,6 +58,8 @@ static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	silent = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
 	PUT(e, "\xcc");
 	ret->pc = ret->on = e->at + e->size;
+	PUT(e, "\xf8"); /* clc */
+	PUT(e, "\xc3");
 	cp_x86_land(e, silent);
 	/* incq %gs:lost */
 	PUT32(e, "\x65\x48\xff\x04\x25", rings->zero + offsetof(struct cp_detour_ring, lost));
