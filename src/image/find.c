@@ -654,7 +654,7 @@ const char *cp_type_full_name(const struct cp_type *type)
 	struct cp_image *image = cp_type_image(type);
 	const char *name = NULL;
 
-	if (!image || (!type->name && (!type->text || !type->target)))
+	if (!image || !type->unit || (!type->name && (!type->text || !type->target)))
 		return type->text ? type->text : "";
 	pthread_mutex_lock(&image->debug_lock);
 	if (cp_debuginfo_begin(image, STEPS))

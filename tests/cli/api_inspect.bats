@@ -32,6 +32,7 @@ setup_file() {
 		own = 21
 		this->own = 21
 		numbers[1] = 2
+		numbers[0..1] = {1, 2}
 		text == "a text" = true
 		sizeof(struct node) = 16
 		Counter::literal = 13

@@ -597,3 +597,23 @@ told() {
 	run -125 "$CPROF" run --fast --traps --on-full=drop -t program -- true
 	run -125 "$CPROF" run --fast --on-full=never -t program -- true
 }
+
+@test "a condition that one function has no names for is told of the others" {
+	gcc -O1 -g -o named -x c - <<'END'
+__attribute__((noinline, noclone)) int one(int flags) { __asm__ volatile("" : "+r"(flags)); return flags; }
+__attribute__((noinline, noclone)) int two(int other) { __asm__ volatile("" : "+r"(other)); return other; }
+int main(void)
+{
+	int i, sum = 0;
+
+	for (i = 0; i < 100; i++)
+		sum += one(i) + two(i);
+	return sum == 1;
+}
+END
+	run --separate-stderr "$CPROF" run -q -o named.data --when='flags & 8' -t one,two -a -- ./named
+	assert_equal "$stderr" ''
+	assert_equal "$("$CPROF" report --json named.data | jq -c '[.calls.functions[] | [.function, .calls]]')" '[["one",48]]'
+	run --separate-stderr "$CPROF" run -q -o named.data --when='other / 0' -t two -a -- ./named
+	[[ $stderr == *'the condition could be told of no call'* ]]
+}

@@ -203,6 +203,7 @@ static void on_takes(cprof_profiler *prof, const cprof_function *function,
 	evaluate("own", context, CPROF_OK);
 	evaluate("this->own", context, CPROF_OK);
 	evaluate("numbers[1]", NULL, CPROF_OK);
+	evaluate("numbers[0..1]", NULL, CPROF_OK);
 	evaluate("text == \"a text\"", NULL, CPROF_OK);
 	evaluate("sizeof(struct node)", NULL, CPROF_OK);
 	evaluate("Counter::literal", NULL, CPROF_OK);

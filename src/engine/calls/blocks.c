@@ -132,6 +132,7 @@ static struct engine_plain_site look_at(cprof_session *s, cprof_process *p, uint
 	ret.valued = valued ? engine_valued_of(p, site) : NULL;
 	if (!ret.function || (valued && !ret.valued))
 		return ret;
+	s->calls->told += site->kind == ENGINE_SITE_ENTRY && !site->judged; /* its detour decides */
 	if (site->kind == ENGINE_SITE_ENTRY && !is_start(ret.function))
 		ret.what = ENGINE_PLAIN_ENTER;
 	else if (site->kind == ENGINE_SITE_EXIT)

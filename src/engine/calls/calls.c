@@ -478,6 +478,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 	} else if (keeps_entry(s, t)) {
 		call.data = engine_entry_keep(hit);
 	}
+	c->told += e->e.flags & CP_HIT_DECIDED ? 1 : 0;
 	if (hit->image)
 		call.subject = engine_traced_function(s, hit->image, number);
 	if (!(call.flags & CP_CALL_HIDDEN) && call.subject && engine_tells_invokes(s) &&
