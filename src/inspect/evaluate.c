@@ -223,6 +223,22 @@ static CP_ERROR element(struct evaluation *e, struct cp_thing a, int64_t i, stru
 	return NULL;
 }
 
+/* What has elements: Rust's references, which debug information has as pointers, are none
+ * of a row of what they lead to. */
+static struct cp_thing elements_of(struct evaluation *e, struct cp_thing a)
+{
+	const struct cp_type *t;
+	const uint8_t *bytes;
+
+	a = cp_thing_referred(e->env, a);
+	t = cp_type_strip(a.type);
+	if (a.error || !t || t->kind != CP_TYPE_POINTER || t->language != CP_LANGUAGE_RUST ||
+	    !t->name || *t->name != '&' || !t->target)
+		return a;
+	bytes = cp_thing_bytes(e->env, &a);
+	return bytes ? cp_thing_at(t->target, cp_build_number(bytes, 8)) : a;
+}
+
 static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
 			  struct cp_thing *ret)
 {
@@ -232,7 +248,7 @@ static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *
 	int64_t i = 0;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	a = cp_thing_referred(e->env, a);
+	a = elements_of(e, a);
 	CP_TRY(evaluate(e, n->b, &index));
 	if (a.error || index.error) {
 		*ret = a.error ? a : index;
@@ -275,6 +291,7 @@ static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, s
 	bool done = false;
 
 	CP_TRY(evaluate(e, n->a, &a));
+	a = elements_of(e, a);
 	CP_TRY(index_of(e, n->b, &from, &index));
 	if (!index.error)
 		CP_TRY(index_of(e, n->c, &to, &index));

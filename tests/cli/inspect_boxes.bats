@@ -379,3 +379,33 @@ of() {
 	END
 	finish
 }
+
+@test "what Rust's references lead to has elements, not they" {
+	needs rustc
+	cat >references.rs <<'END'
+use std::collections::*;
+use std::io::Read;
+#[inline(never)]
+fn hold(v: &Vec<i32>, q: &VecDeque<i32>, m: &HashMap<String, i32>, b: &BTreeMap<i32, String>) -> usize {
+    println!("ready");
+    std::io::stdin().read(&mut [0]).unwrap() + v.len() + q.len() + m.len() + b.len()
+}
+fn main() {
+    let (v, q) = (vec![10, 20, 30], (0..4).collect());
+    let (mut m, mut b) = (HashMap::new(), BTreeMap::new());
+    m.insert("k".to_string(), 7);
+    b.insert(5, "v5".to_string());
+    println!("{}", hold(&v, &q, &m, &b));
+}
+END
+	rustc -g -o references references.rs
+	begin references
+	run "$CPROF" inspect "$pid" --frame=hold 'v[1]' '(*v)[1]' 'v[0..1]' 'q[2]' 'm["k"]' 'b[5]'
+	assert_line 'v[1] = 20'
+	assert_line '(*v)[1] = 20'
+	assert_line 'v[0..1] = {10, 20}'
+	assert_line 'q[2] = 2'
+	assert_line 'm["k"] = 7'
+	assert_line 'b[5] = "v5"'
+	finish
+}
