@@ -617,3 +617,27 @@ END
 	run --separate-stderr "$CPROF" run -q -o named.data --when='other / 0' -t two -a -- ./named
 	[[ $stderr == *'the condition could be told of no call'* ]]
 }
+
+@test "cprof's own code in forked processes is nothing to warn of" {
+	gcc -O1 -o forked -x c - <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline, noclone)) int called(int a) { __asm__ volatile("" : "+r"(a)); return a + 1; }
+int main(void)
+{
+	int i, status, sum = 0;
+
+	for (i = 0; i < 3; i++) {
+		if (!fork())
+			_exit(called(i) != i + 1);
+		wait(&status);
+		sum += called(i) + status;
+	}
+	return sum != 6;
+}
+END
+	run --separate-stderr "$CPROF" run -q -o forked.data -t called -- ./forked
+	assert_success
+	assert_equal "$stderr" ''
+	assert_equal "$("$CPROF" report --json forked.data | jq -c '[.calls.functions[] | [.function, .calls]]')" '[["called",6]]'
+}

@@ -468,6 +468,8 @@ static void say_replaced(const cprof_image *image)
 {
 	const struct engine_text *text;
 
+	if (!image->assembly->image)
+		return;
 	cp_vec_for_each(&image->process->texts, text)
 		if (!text->image->assembly->image && text->start < image->end &&
 		    text->end > image->start) {
