@@ -324,7 +324,7 @@ static void test_full_ring(void)
 	pilot_go(&p, 1);
 	while (p.board->ready < 9 && still < 100) {
 		usleep(1000);
-		still = p.link.shared->head > full && pilot_is_stopped(&p) ? still + 1 : 0;
+		still = p.link.shared->head > full && pilot_is_stopped(&p, 2) ? still + 1 : 0;
 		if (still == 50)
 			half = cp_now();
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer_pilot.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -412,18 +413,38 @@ bool pilot_text_is_clean(struct pilot *p)
 	return same;
 }
 
-bool pilot_is_stopped(const struct pilot *p)
+static bool is_stopped(const struct pilot *p, const char *tid)
 {
 	char path[64], state = 0;
 	FILE *stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)p->program);
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)p->program, tid);
 	stat = fopen(path, "re");
 	if (stat && fscanf(stat, "%*d %*s %c", &state) != 1)
 		state = 0;
 	if (stat)
 		fclose(stat);
 	return state == 't';
+}
+
+bool pilot_is_stopped(const struct pilot *p, unsigned threads)
+{
+	unsigned all = 0, stopped = 0;
+	const struct dirent *task;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->program);
+	tasks = opendir(path);
+	while (tasks && (task = readdir(tasks))) {
+		if (*task->d_name == '.')
+			continue;
+		all++;
+		stopped += is_stopped(p, task->d_name);
+	}
+	if (tasks)
+		closedir(tasks);
+	return all == threads && stopped == threads;
 }
 
 /* What the program's status says under a name; `base` of the number. */

@@ -73,8 +73,8 @@ uint64_t pilot_hits(const struct pilot *p, enum board_function function, uint16_
 /* Lets go; false when the tracer did not end well. */
 bool pilot_leave(struct pilot *p);
 bool pilot_text_is_clean(struct pilot *p);
-/* Is its first thread in a stop that nobody has served? */
-bool pilot_is_stopped(const struct pilot *p);
+/* Has the program so many threads, each in a stop that nobody has served? */
+bool pilot_is_stopped(const struct pilot *p, unsigned threads);
 /* Has the program a handler for SIGTRAP? */
 bool pilot_catches_trap(const struct pilot *p);
 /* Waits until nobody traces the program: who was killed may be dying still. */
