@@ -165,7 +165,6 @@ static bool add(struct cp_form_trial *trial, struct cp_form *form, const cprof_v
 	    !set_value(form, item, v, base, &form->values[index]))
 		return false;
 	leads = item->bits && v->count;
-	form->leads |= leads;
 	if (!parent)
 		base = v->address;
 	for (i = 0; i < v->count; i++)

@@ -65,7 +65,6 @@ struct cp_form {
 	uint32_t count; /* arguments, or 1 */
 	uint32_t total; /* values */
 	uint32_t text_most; /* bytes of a text that are shown */
-	bool leads; /* pointers to what else is shown */
 	/* By item, arguments first, the parts of a value side by side, behind it. `address` as
 	 * CP_FORM_*, `symbol` is "" where it may have one, `repeats` 1 of what is FOLDED; of a
 	 * text, `kind` is STRING, and POINTER of those that are NULL. */
