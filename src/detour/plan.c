@@ -495,19 +495,6 @@ static void set_known(struct cp_detour_planner *planner, const struct cp_probe_f
 		*known = KNOWN;
 }
 
-/* Nothing may stand in a restartable sequence, or lead out of it. */
-static void keep_sequences(const struct cp_detour_planner *planner)
-{
-	struct cp_detour_text *text = planner->text;
-	const struct cp_probe_range *s;
-	uint64_t at;
-
-	if (planner->functions)
-		cp_vec_for_each(&planner->functions->sequences, s)
-			for (at = s->start; at < s->end; at++)
-				cp_detour_set(text, &text->taken, at);
-}
-
 CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
 				 const struct cp_probe_function *function,
 				 const struct cp_probe_plan *sites, struct cp_detour_plan *ret)
@@ -516,7 +503,6 @@ CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
 	struct planning p = { .planner = planner, .text = text, .sites = sites, .plan = ret };
 	struct cp_error *err;
 
-	keep_sequences(planner);
 	ret->windows.count = 0;
 	ret->why = CP_DETOUR_FAST;
 	ret->where = 0;

@@ -179,7 +179,18 @@ static bool make_bits(struct cp_detour_bits *bits, uint64_t size)
 	return bits->words;
 }
 
-/* With no bit set. */
+/* Nothing may stand in a restartable sequence, or lead out of it. */
+static void keep_sequences(struct cp_detour_text *t, const struct cp_probe_functions *functions)
+{
+	const struct cp_probe_range *s;
+	uint64_t at;
+
+	cp_vec_for_each(&functions->sequences, s)
+		for (at = s->start; at < s->end; at++)
+			cp_detour_set(t, &t->taken, at);
+}
+
+/* With no bit set, but for bytes that no window may have. */
 static CP_ERROR begin(const struct cp_arch *arch, struct cp_decoder *decoder,
 		      const struct cp_reader *memory, const struct cp_probe_functions *functions,
 		      struct cp_detour_text **ret)
@@ -200,6 +211,7 @@ static CP_ERROR begin(const struct cp_arch *arch, struct cp_decoder *decoder,
 		cp_detour_text_destroy(t);
 		return cp_error_nomem();
 	}
+	keep_sequences(t, functions);
 	*ret = t;
 	return NULL;
 }

@@ -84,15 +84,16 @@ static bool add_exit(struct cp_probe_plan *plan, const struct cp_code *code, siz
 	const struct cp_insn *insn = &code->insns.items[number];
 	enum cp_probe_site_kind kind;
 	size_t offset = 0;
+	bool in_sequence;
 
 	if (!(code->marks.items[number] & CP_CODE_REACHED) || !leaves(code, number, &kind))
 		return true;
 	cp_code_offset(code, insn->pc, &offset);
+	in_sequence = cp_probe_in_sequence(code->functions, insn->pc, insn->size);
 	/* To where a restartable sequence goes that is not to be finished. */
-	if (kind == CP_PROBE_SITE_TAIL_CONDITIONAL &&
-	    cp_probe_in_sequence(code->functions, insn->pc, insn->size))
+	if (in_sequence && kind == CP_PROBE_SITE_TAIL_CONDITIONAL)
 		return true;
-	if (cp_probe_in_sequence(code->functions, insn->pc, insn->size))
+	if (in_sequence)
 		*trouble_ret = "one of its exits is in a restartable sequence";
 	else if (cp_code_shared_byte(code, offset))
 		*trouble_ret = "its instructions overlap";

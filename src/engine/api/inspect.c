@@ -58,12 +58,8 @@ static size_t read_now(void *ctx, uint64_t address, void *buffer, size_t size)
 static const char *symbol_at(void *ctx, uint64_t address)
 {
 	const struct asked *a = ctx;
-	const struct engine_text *text = engine_find_text(a->process, address);
-	const cprof_function *f =
-		text ? engine_function_at(a->session, text->image, address - text->image->bias)
-		     : NULL;
 
-	return f && f->start == address ? cprof_function_name(f) : NULL;
+	return engine_name_of_start(a->session, a->process, address);
 }
 
 static CP_ERROR type_named(void *ctx, const char *name, const struct cp_type **ret)

@@ -45,11 +45,8 @@ struct engine_entry *engine_entry_keep(const struct engine_hit *hit)
 static const char *name_address(void *ctx, uint64_t address)
 {
 	cprof_session *s = ctx;
-	const struct engine_text *text = engine_find_text(s->current.process, address);
-	const cprof_function *f =
-		text ? engine_function_at(s, text->image, address - text->image->bias) : NULL;
 
-	return f && f->start == address ? cprof_function_name(f) : NULL;
+	return engine_name_of_start(s, s->current.process, address);
 }
 
 /* What values of the hit's call are made of; `memory` only while the thread stands

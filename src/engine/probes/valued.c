@@ -205,15 +205,6 @@ void engine_valued_free(struct engine_valued *v)
 
 /* ---- of a record ---- */
 
-static const char *name_function(cprof_session *s, const cprof_process *p, uint64_t address)
-{
-	const struct engine_text *text = address ? engine_find_text(p, address) : NULL;
-	const cprof_function *f =
-		text ? engine_function_at(s, text->image, address - text->image->bias) : NULL;
-
-	return f && f->start == address ? cprof_function_name(f) : NULL;
-}
-
 static bool reserve(struct engine_ring *ring)
 {
 	if (!ring->values.items && !cp_vec_reserve(&ring->values, VALUES_MOST))
@@ -433,7 +424,7 @@ static bool set_one(const struct reading *r, uint32_t i, cprof_value *all)
 	if (item->what == CP_FORM_TEXT)
 		return set_text(r, item, v);
 	if (item->what == CP_FORM_FUNCTION)
-		v->symbol = name_function(r->session, r->process, v->u.u);
+		v->symbol = engine_name_of_start(r->session, r->process, v->u.u);
 	return !v->count || !item->parent || !goes_round(form, i, all);
 }
 

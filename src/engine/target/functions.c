@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/target/images.h"
 #include "engine/target/live.h"
 #include "engine/target/state.h"
 #include "image/perfmap.h"
@@ -117,6 +118,15 @@ const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image
 	}
 	cp_buf_free(&key);
 	return f;
+}
+
+const char *engine_name_of_start(cprof_session *s, const cprof_process *p, uint64_t address)
+{
+	const struct engine_text *text = address ? engine_find_text(p, address) : NULL;
+	const cprof_function *f =
+		text ? engine_function_at(s, text->image, address - text->image->bias) : NULL;
+
+	return f && f->start == address ? cprof_function_name(f) : NULL;
 }
 
 void engine_functions_free(cprof_session *s)

@@ -11,6 +11,8 @@
  * no function is there. */
 const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
 					 uint64_t address);
+/* The name of the function that begins at an address of the process; NULL: none does. */
+const char *engine_name_of_start(cprof_session *s, const cprof_process *p, uint64_t address);
 /* Frees all functions of the session. */
 void engine_functions_free(cprof_session *s);
 /* The function that a line of a perf map names. Other code may have been at the same

@@ -85,8 +85,9 @@ static CP_ERROR find_type(void *ctx, const char *name, const struct cp_type **re
 
 const struct cp_shapes *engine_shapes(cprof_process *p)
 {
-	if (!p->shapes)
-		p->shapes = calloc(1, sizeof(*p->shapes));
+	if (p->shapes)
+		return p->shapes;
+	p->shapes = calloc(1, sizeof(*p->shapes));
 	if (p->shapes)
 		*p->shapes = (struct cp_shapes){ .ops = &cp_shape_ops,
 						 .find_type = find_type,
