@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/call_encode.h"
 #include "record/format.h"
 
 #define NEAR 256
@@ -48,24 +47,6 @@ static void put_name(struct cp_buf *out, const char *text)
 	cp_buf_add(out, text ? text : "", size + 1);
 }
 
-/* Can a block have such values? */
-static bool suits(const cprof_value *v)
-{
-	switch (v->kind) {
-	case CPROF_VALUE_STRUCT:
-	case CPROF_VALUE_UNION:
-	case CPROF_VALUE_ARRAY:
-		return true;
-	case CPROF_VALUE_STRING:
-	case CPROF_VALUE_ERROR:
-		return !v->count;
-	case CPROF_VALUE_POINTER:
-		return true;
-	default:
-		return !v->count && cp_record_value_numbers(v->kind) == 1;
-	}
-}
-
 /* Are its equal elements shown once? */
 static bool folds(const cprof_value *v)
 {
@@ -97,7 +78,7 @@ static bool set_item(struct form *form, uint32_t number, const cprof_value *v, u
 	cp_buf_uleb(&form->bytes, cp_form_within(v->address));
 	form->texts |= v->kind == CPROF_VALUE_STRING || v->symbol;
 	form->total += v->count;
-	return suits(v) && set_items(form, v->items, v->count, item->first, depth + 1);
+	return cp_form_suits(v) && set_items(form, v->items, v->count, item->first, depth + 1);
 }
 
 static bool set_items(struct form *form, const cprof_value *values, uint32_t count, uint32_t first,

@@ -23,6 +23,7 @@
 #define CP_RECORD_CALL_FORM_H
 
 #include "record/call_block.h"
+#include "record/call_encode.h"
 
 /* Of an item of a form. */
 #define CP_FORM_ADDRESS 1u /* it has one of its own */
@@ -45,6 +46,23 @@ static inline uint64_t cp_form_within(uint64_t address)
 static inline uint64_t cp_form_base(const cprof_value *v, uint64_t base)
 {
 	return v->kind == CPROF_VALUE_POINTER ? v->u.u : base;
+}
+
+/* Can a block have such values? */
+static inline bool cp_form_suits(const cprof_value *v)
+{
+	switch (v->kind) {
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_ARRAY:
+	case CPROF_VALUE_POINTER:
+		return true;
+	case CPROF_VALUE_STRING:
+	case CPROF_VALUE_ERROR:
+		return !v->count;
+	default:
+		return !v->count && cp_record_value_numbers(v->kind) == 1;
+	}
 }
 
 /* May it have parts? */

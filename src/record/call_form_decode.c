@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/call_encode.h"
 #include "record/call_form.h"
 #include "record/format.h"
 
@@ -49,19 +48,7 @@ static const char *get_name(struct cp_cursor *c, size_t *size_ret)
 
 static bool suits(const cprof_value *v, const struct item *item)
 {
-	switch (v->kind) {
-	case CPROF_VALUE_STRUCT:
-	case CPROF_VALUE_UNION:
-	case CPROF_VALUE_POINTER:
-		return true;
-	case CPROF_VALUE_ARRAY:
-		return !(item->flags & CP_FORM_FOLDS) || v->count > 1;
-	case CPROF_VALUE_STRING:
-	case CPROF_VALUE_ERROR:
-		return !v->count;
-	default:
-		return !v->count && cp_record_value_numbers(v->kind) == 1;
-	}
+	return cp_form_suits(v) && (!(item->flags & CP_FORM_FOLDS) || v->count > 1);
 }
 
 static bool get_item(struct cp_call_form_reader *r, struct cp_cursor *c, bool keep, cprof_value *v,
