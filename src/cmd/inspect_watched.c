@@ -29,7 +29,7 @@ static struct cp_watched_row *row_of(struct cp_inspect *i, int expression)
 		       : NULL;
 }
 
-static void begin_row(struct cp_inspect *i, struct cp_watched_row *row)
+static void begin_row(struct cp_inspect *i, struct cp_watched_row *row, const struct timespec *at)
 {
 	cp_buf_free(&row->now);
 	cp_error_free(row->err);
@@ -37,7 +37,7 @@ static void begin_row(struct cp_inspect *i, struct cp_watched_row *row)
 	row->err = NULL;
 	row->fresh = true;
 	row->tid = i->in.tid;
-	clock_gettime(CLOCK_REALTIME, &row->at);
+	row->at = *at;
 }
 
 void cp_watched_look(struct cp_inspect *i)
@@ -45,9 +45,11 @@ void cp_watched_look(struct cp_inspect *i)
 	const struct cp_json json = i->json;
 	struct cp_buf *out = i->out, text;
 	struct cp_watched_row *row;
+	struct timespec at; /* of all of them: it is one look */
 	struct cp_error *err;
 	int n;
 
+	clock_gettime(CLOCK_REALTIME, &at);
 	for (n = 1; n < i->args->count; n++) {
 		text = (struct cp_buf){ 0 };
 		i->out = &text;
@@ -55,7 +57,7 @@ void cp_watched_look(struct cp_inspect *i)
 		err = cp_inspect_one(i, i->args->operands[n]);
 		row = i->rehearsing ? NULL : row_of(i, n);
 		if (row) {
-			begin_row(i, row);
+			begin_row(i, row, &at);
 			row->now = text;
 			row->err = err;
 		} else {
@@ -70,11 +72,13 @@ void cp_watched_look(struct cp_inspect *i)
 void cp_watched_lacks(struct cp_inspect *i, const char *why)
 {
 	struct cp_watched_row *row = row_of(i, 0);
+	struct timespec at;
 	struct cp_json json;
 
 	if (!row)
 		return;
-	begin_row(i, row);
+	clock_gettime(CLOCK_REALTIME, &at);
+	begin_row(i, row, &at);
 	json = (struct cp_json){ .out = &row->now };
 	if (i->o->json) {
 		cp_json_begin(&json, NULL, '{');

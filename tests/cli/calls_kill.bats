@@ -117,6 +117,12 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 	blocked reset --next --who=both --options='-t program,lib:libc* --max-rate=0'
 }
 
+# The thread that unmaps it was in it, and is led back by a frame that the tracer wrote.
+@test "SIGKILL of a leaving tracer that has just unmapped the code of detours" {
+	kills --who=unmapped --rest=0.02 --rounds="$(long_or 300 8)" \
+		-- "$TRACEES/blocked_signals" --mode=work --size=1 --ready=% --until=@
+}
+
 # By another tracer of the same cprof's.
 @test "after a SIGKILL of the tracer alone nothing is left" {
 	blocked work --look --who=tracer

@@ -22,6 +22,21 @@ static void *alone(void *arg)
 	return NULL;
 }
 
+/* Not pthread_detach(): glibc looks at the thread once more when that may have ended and
+ * its stack been unmapped. */
+static void begin_alone(void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	err = pthread_create(&thread, &attr, alone, arg);
+	CHECK(!err, "pthread_create: %s", strerror(err));
+	pthread_attr_destroy(&attr);
+}
+
 static NOIPA void leave(void)
 {
 	pthread_exit((void *)(uintptr_t)7);
@@ -59,7 +74,7 @@ static void wave(long n)
 	for (long i = 0; i < n; i++) {
 		joins[i] = tracee_thread(joined, (void *)i);
 		parents[i] = tracee_thread(parent, (void *)i);
-		pthread_detach(tracee_thread(alone, (void *)(i * 50)));
+		begin_alone((void *)(i * 50));
 	}
 	for (long i = 0; i < n; i++) {
 		CHECK(!pthread_join(joins[i], &result), "pthread_join");

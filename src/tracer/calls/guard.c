@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "tracer/calls/inject.h"
 #include "tracer/known/state.h"
 
@@ -208,23 +209,36 @@ static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread
 	return own;
 }
 
-void guard_place(struct injection *in)
+/* Where it was written, with its top below `below`; 0: nowhere. */
+static uint64_t write_frame(const struct injection *in, uint64_t below)
 {
 	uint8_t xstate[XSTATE_MAX], frame[FRAME_MAX];
-	const struct space *space = in->space;
 	struct iovec v = { xstate, sizeof(xstate) };
-	struct cp_syscall_state state;
 	uint64_t sp = 0;
 	size_t size;
 
+	if (ptrace(PTRACE_GETREGSET, in->thread->tid, (long)cp_arch_vector_note(), &v))
+		return 0;
+	size = cp_arch_signal_frame(in->regs, xstate, v.iov_len, in->mask,
+				    in->space->guard_restorer, below, frame, sizeof(frame), &sp);
+	return size && space_write(in->space, sp, frame, size) ? sp : 0;
+}
+
+void guard_place(struct injection *in)
+{
+	const struct space *space = in->space;
+	struct cp_syscall_state state;
+
 	in->guard = 0;
 	cp_arch_syscall_state(in->regs, &state);
-	if (!space->guard_syscall || !space->guard_restorer ||
-	    !on_own_stack(space, state.sp, cp_arch_thread_pointer(in->regs)) ||
-	    ptrace(PTRACE_GETREGSET, in->thread->tid, (long)cp_arch_vector_note(), &v))
-		return;
-	size = cp_arch_signal_frame(in->regs, xstate, v.iov_len, in->mask, space->guard_restorer,
-				    state.sp - cp_arch_host()->red_zone, frame, sizeof(frame), &sp);
-	if (size && space_write(space, sp, frame, size))
-		in->guard = sp;
+	in->guard_below = state.sp - cp_arch_host()->red_zone;
+	if (space->guard_syscall && space->guard_restorer &&
+	    on_own_stack(space, state.sp, cp_arch_thread_pointer(in->regs)))
+		in->guard = write_frame(in, in->guard_below);
+}
+
+void guard_renew(const struct injection *in)
+{
+	if (in->guard && write_frame(in, in->guard_below) != in->guard)
+		cp_debug("thread %d would not find back", (int)in->thread->tid);
 }

@@ -19,5 +19,8 @@ void guard_avoid(struct space *space, uint64_t site);
 /* Writes the frame below the stack of in->thread, whose registers and mask are
  * in *in, and sets in->guard where that can be done without harm. */
 void guard_place(struct injection *in);
+/* Its registers or mask in *in are others now: the frame gets them, where it is. Whatever
+ * the old ones lead to (code that is unmapped) stays there until then. */
+void guard_renew(const struct injection *in);
 
 #endif

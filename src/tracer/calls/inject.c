@@ -62,6 +62,14 @@ bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 	return ret->space->syscall_insn && seccomp_pass(tr, t) && inject_prepare(ret);
 }
 
+void inject_set_mask(struct injection *in, uint64_t mask)
+{
+	if (in->mask == mask)
+		return;
+	in->mask = mask;
+	guard_renew(in);
+}
+
 bool inject_requeue(struct thread *t, int signal, uint64_t mask)
 {
 	/* Kernel: ptrace_signal() queues a signal again that is blocked by now. */

@@ -23,12 +23,15 @@ struct injection {
 	unsigned running; /* others that could not be */
 	unsigned unseen; /* of those, who never was */
 	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
+	uint64_t guard_below; /* where the stack was, when that was written */
 };
 
 /* With a thread that is stopped, at a breakpoint or elsewhere; it stays stopped. */
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret);
 /* Makes in->thread, which stands where signals are handled, ready for calls. */
 bool inject_prepare(struct injection *in);
+/* The thread has that mask afterwards, also if we are killed. */
+void inject_set_mask(struct injection *in, uint64_t mask);
 /* The result as the kernel returns it: -errno, or a value. */
 int64_t inject_call(struct injection *in, int64_t nr, const uint64_t args[6]);
 /* The thread is as it was, and stays stopped. */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/calls/guard.h"
 #include "tracer/calls/inject.h"
 #include "tracer/known/lookup.h"
 #include "tracer/known/regs.h"
@@ -141,6 +142,7 @@ static void lead_out_asked(struct injection *in)
 	}
 	if (rings && rings_find(rings, cp_arch_ring_base(in->regs), &ring))
 		cp_arch_set_ring_base(in->regs, 0);
+	guard_renew(in);
 }
 
 void jumps_lead_out(struct tracer *tr, struct injection *in)
@@ -234,8 +236,10 @@ bool jumps_out_left(struct tracer *tr, struct injection *in)
 	visit_held(tr, in, go_around, &inside);
 	cp_arch_syscall_state(in->regs, &s);
 	to = around(in->space, s.pc);
-	if (to)
+	if (to) {
 		cp_arch_set_pc(in->regs, to);
+		guard_renew(in);
+	}
 	inside |= to || cp_restore_inside(in->space->pid, in->space->mem, s.pc);
 	cp_restore_windows(in->space->pid, in->space->mem);
 	return !inside;

@@ -219,7 +219,7 @@ void sigmask_begin(struct tracer *tr, struct injection *in)
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
 	if (!proc_is_pending(in->thread->tid, SIGTRAP))
-		in->mask = stand_in(in->mask);
+		inject_set_mask(in, stand_in(in->mask));
 }
 
 /* ---- handlers ---- */
@@ -288,7 +288,7 @@ void sigmask_actions(struct tracer *tr, struct injection *in)
 void sigmask_end(struct injection *in)
 {
 	if (!in->thread->given_back)
-		in->mask = cp_sigmask_seen(in->mask);
+		inject_set_mask(in, cp_sigmask_seen(in->mask));
 	in->thread->given_back = true;
 	change_actions(in, cp_sigmask_seen);
 }
@@ -319,6 +319,6 @@ void sigmask_end_all(struct tracer *tr, struct injection *in)
 	}
 	cp_vec_free(&tids);
 	if ((in->mask & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) == CP_SIGTRAP_STAND_IN)
-		in->mask = cp_sigmask_seen(in->mask);
+		inject_set_mask(in, cp_sigmask_seen(in->mask));
 	change_actions(in, cp_sigmask_seen);
 }

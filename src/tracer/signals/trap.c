@@ -496,7 +496,7 @@ static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
 
 	space->own.handler = (uintptr_t)SIG_DFL;
 	if (inject_here(tr, t, &in)) {
-		in.mask = mask;
+		inject_set_mask(&in, mask);
 		set_action(space, &in, &none);
 		inject_end(tr, &in);
 	}
@@ -525,7 +525,7 @@ static bool come_again(struct tracer *tr, struct thread *t, uint64_t mask)
 	    space->own.handler == (uintptr_t)SIG_IGN || proc_catches(t->tid, SIGTRAP) ||
 	    !inject_requeue(t, SIGTRAP, mask | TRAP_BIT) || !inject_here(tr, t, &in))
 		return false;
-	in.mask = mask;
+	inject_set_mask(&in, mask);
 	trap_set(&in);
 	inject_end(tr, &in);
 	return true;
@@ -716,7 +716,7 @@ void trap_keep(struct tracer *tr, struct thread *t)
 		return;
 	if (!inject_here(tr, t, &in))
 		return;
-	in.mask = t->sigmask;
+	inject_set_mask(&in, t->sigmask);
 	if (!space->reset)
 		write_own(space);
 	action = ours(space, &space->own);
