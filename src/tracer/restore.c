@@ -34,18 +34,20 @@ bool cp_sigcall_jumps(const uint8_t *jump, const uint8_t *now)
 
 /* The instruction at such a site loads a small number: its last byte is 0. */
 bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_t *now,
-		       const uint8_t *original)
+		       const uint8_t *original, bool still)
 {
 	size_t size, rest;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	uint8_t tail[CP_SIGCALL_JUMP] = { 0 };
+	uint8_t whole[CP_SIGCALL_JUMP] = { 0 };
 
-	rest = CP_SIGCALL_JUMP - size;
 	if (!cp_sigcall_jumps(jump, now))
 		return false;
-	memcpy(tail, original + size, CP_TRAP_MAX - size);
+	memcpy(whole, original, CP_TRAP_MAX);
+	if (still)
+		return pwrite(mem, whole, sizeof(whole), (off_t)site) == sizeof(whole);
+	rest = CP_SIGCALL_JUMP - size;
 	return pwrite(mem, trap, size, (off_t)site) == (ssize_t)size &&
-	       pwrite(mem, tail, rest, (off_t)(site + size)) == (ssize_t)rest;
+	       pwrite(mem, whole + size, rest, (off_t)(site + size)) == (ssize_t)rest;
 }
 
 static uint64_t slot_of(uint64_t slots, const struct cp_area_entry *e)
@@ -63,7 +65,7 @@ static bool codes(int mem, uint64_t slots, const struct cp_area_entry *e, uint8_
 }
 
 static size_t restore_entries(int mem, uint64_t slots, const struct cp_area_entry *entries,
-			      size_t count, bool jumps)
+			      size_t count, bool jumps, bool still)
 {
 	const uint8_t *trap;
 	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
@@ -77,8 +79,9 @@ static size_t restore_entries(int mem, uint64_t slots, const struct cp_area_entr
 			continue;
 		if (codes(mem, slots, &entries[i], jump, now) != jumps)
 			continue;
-		if (jumps)
-			cp_sigcall_unjump(mem, entries[i].site, jump, now, entries[i].original);
+		if (jumps &&
+		    cp_sigcall_unjump(mem, entries[i].site, jump, now, entries[i].original, still))
+			done += still;
 		if (pread(mem, now, size, at) == (ssize_t)size && !memcmp(now, trap, size) &&
 		    pwrite(mem, entries[i].original, size, at) == (ssize_t)size)
 			done++;
@@ -200,6 +203,7 @@ static void visit_table(void *ctx, uint64_t start, uint64_t end)
 
 struct restoring {
 	int mem;
+	bool still;
 	size_t done;
 };
 
@@ -208,7 +212,7 @@ static void take_out_traps(void *ctx, uint64_t slots, const struct cp_area_entry
 {
 	struct restoring *r = ctx;
 
-	r->done += restore_entries(r->mem, slots, entries, count, false);
+	r->done += restore_entries(r->mem, slots, entries, count, false, false);
 	end_detours(r->mem, slots, entries, count);
 }
 
@@ -217,7 +221,7 @@ static void take_out_jumps(void *ctx, uint64_t slots, const struct cp_area_entry
 {
 	struct restoring *r = ctx;
 
-	r->done += restore_entries(r->mem, slots, entries, count, true);
+	r->done += restore_entries(r->mem, slots, entries, count, true, r->still);
 }
 
 /* ---- windows ---- */
@@ -312,9 +316,9 @@ size_t cp_restore_traps(pid_t pid, int mem)
 	return r.done;
 }
 
-size_t cp_restore_memory(pid_t pid, int mem)
+size_t cp_restore_memory(pid_t pid, int mem, bool still)
 {
-	struct restoring r = { .mem = mem };
+	struct restoring r = { .mem = mem, .still = still };
 	struct visit_entries v = { mem, 0, take_out_jumps, &r };
 
 	r.done = cp_restore_traps(pid, mem);
@@ -525,7 +529,7 @@ struct cp_error *cp_restore_text(pid_t pid, size_t *restored_ret)
 				    "open the memory of process %d to remove breakpoints",
 				    (int)pid);
 	done = cp_restore_handler(pid, mem) ? cp_restore_traps(pid, mem)
-					    : cp_restore_memory(pid, mem);
+					    : cp_restore_memory(pid, mem, false);
 	if (restored_ret)
 		*restored_ret = done;
 	return NULL;

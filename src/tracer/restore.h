@@ -20,9 +20,10 @@
 CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
 
 /* Puts the original bytes back through a descriptor of the memory, open for reading and
- * writing: of breakpoints; and of jumps, too, when the handler is not needed any more. */
+ * writing: of breakpoints; and of jumps, too, when the handler is not needed any more, or
+ * while nobody runs (`still`), when no breakpoint takes their place in between. */
 size_t cp_restore_traps(pid_t pid, int mem);
-size_t cp_restore_memory(pid_t pid, int mem);
+size_t cp_restore_memory(pid_t pid, int mem, bool still);
 
 /* The jumps of detours, all of them: while nobody runs, or stands at one. Those that do no
  * harm go with the breakpoints. */
@@ -52,8 +53,9 @@ void cp_restore_annotations(pid_t pid, uint64_t root);
 /* Is `now` the jump, or the breakpoint that it begins and ends as? */
 bool cp_sigcall_jumps(const uint8_t *jump, const uint8_t *now);
 /* The jump at a site becomes the first byte of the breakpoint that it was, and the
- * bytes behind it what they were; `now` is what stands there. False: it is none. */
+ * bytes behind it what they were; or, while nobody runs, all of the instruction; `now` is
+ * what stands there. False: it is none. */
 bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_t *now,
-		       const uint8_t *original);
+		       const uint8_t *original, bool still);
 
 #endif

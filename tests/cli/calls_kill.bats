@@ -123,6 +123,25 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 		-- "$TRACEES/blocked_signals" --mode=work --size=1 --ready=% --until=@
 }
 
+# at_calls PHASE STEP: SIGKILL of the tracer at every STEPth of its system calls.
+at_calls() {
+	"$BATS_TEST_DIRNAME/kill_at" --cprof="$CPROF" --phase="$1" --start=$((RANDOM % $2 + 1)) \
+		--step="$(long_or 1 "$2")" --end=6000 \
+		-- "$TRACEES/blocked_signals" --mode=work --size=1 --ready=% --until=@
+}
+
+@test "SIGKILL of a tracer that leaves, at any of its system calls" {
+	at_calls leave 60
+}
+
+@test "SIGKILL of a tracer that begins, at any of its system calls" {
+	at_calls arm 300
+}
+
+@test "SIGKILL of a tracer that takes out what a killed one left, at any of its system calls" {
+	at_calls next 300
+}
+
 # By another tracer of the same cprof's.
 @test "after a SIGKILL of the tracer alone nothing is left" {
 	blocked work --look --who=tracer

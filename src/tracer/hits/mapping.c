@@ -105,7 +105,7 @@ static int prepare(struct space *space, pid_t pid)
 	if (!err && !space->cleared) {
 		space->cleared = true;
 		if (!space->fresh)
-			cp_restore_memory(pid, space->mem);
+			cp_restore_memory(pid, space->mem, false);
 	}
 	return err;
 }

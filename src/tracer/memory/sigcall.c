@@ -83,12 +83,23 @@ bool sigcall_jumps(const struct space *space, const struct site *site)
 	return codes(space, site, jump, now) && cp_sigcall_jumps(jump, now);
 }
 
-void sigcall_unjump(const struct space *space)
+static void unjump(const struct space *space, bool still)
 {
 	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
 	const struct site *site;
 
 	cp_vec_for_each(&space->table->sites, site)
 		if (site->address && codes(space, site, jump, now))
-			cp_sigcall_unjump(space->mem, site->address, jump, now, site->original);
+			cp_sigcall_unjump(space->mem, site->address, jump, now, site->original,
+					  still);
+}
+
+void sigcall_unjump(const struct space *space)
+{
+	unjump(space, false);
+}
+
+void sigcall_put_back(const struct space *space)
+{
+	unjump(space, true);
 }

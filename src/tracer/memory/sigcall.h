@@ -20,6 +20,8 @@ bool sigcall_place(const struct space *space, const struct area *area);
 /* Jumps in the place of breakpoints, where that is safe; and breakpoints again. */
 void sigcall_jump(const struct space *space);
 void sigcall_unjump(const struct space *space);
+/* The instructions again, with no breakpoint in between: while nobody runs. */
+void sigcall_put_back(const struct space *space);
 bool sigcall_jumps(const struct space *space, const struct site *site);
 /* The site by way of which a thread came to that code; NULL: it is not there. Its
  * registers are put to before or behind the call, pc in *pc_ret. */

@@ -392,6 +392,10 @@ bool trap_remove(struct tracer *tr, struct space *space)
 		sites_clean_traps(space);
 	}
 	out = is_out_of_detours(&in);
+	/* Before the handler goes, or a breakpoint that takes their place for a moment would be
+	 * the end of who comes there, should we be killed. */
+	if (!in.running)
+		sigcall_put_back(space);
 	if (out)
 		give_action_back(space, &in);
 	sites_clean(space, false);
@@ -416,6 +420,8 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 		return false;
 	if (!jumps_out_left(tr, in) || pass_action(in->space, in, &now, false))
 		return false;
+	if (!in->running)
+		cp_restore_memory(in->space->pid, in->space->mem, true);
 	own = now;
 	see_through(in->space, &own);
 	if (memcmp(&own, &now, sizeof(own)) != 0) {
@@ -426,8 +432,9 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 		cp_info("SIGTRAP's handler of a killed cprof taken out of %d", (int)in->space->pid);
 	}
 	set_installed(in->space, area, 0);
-	cp_restore_memory(in->space->pid, in->space->mem);
-	if (!in->running)
+	if (in->running)
+		cp_restore_memory(in->space->pid, in->space->mem, false);
+	else
 		cp_restore_end(in->space->pid, in->space->mem);
 	sigmask_let_others_run(tr, in);
 	sigmask_end_all(tr, in);
