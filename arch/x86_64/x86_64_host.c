@@ -6,6 +6,7 @@
 
 #include <asm/perf_regs.h>
 #include <asm/prctl.h>
+#include <cpuid.h>
 #include <elf.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -325,6 +326,7 @@ struct signal_frame {
 };
 
 #define XSAVE_LEGACY 512u
+#define XSAVE_HEADER 64u /* behind that: the features that are not as at the beginning */
 #define XSAVE_SOFTWARE 464u /* where the kernel keeps words of its own */
 #define RESTARTS(result) ((result) <= -512 && (result) >= -514)
 #define RESTARTS_BLOCK(result) ((result) == -516)
@@ -340,9 +342,31 @@ static void start_again(struct user_regs_struct *u)
 	u->rip -= 2;
 }
 
+/* How much of it holds what is not as at the beginning, and of which features that is. A
+ * regset has room for all that the processor could have; a frame with more than the
+ * kernel has for the thread (AMX's tiles, where nobody asked for them) is no whole one
+ * to it: it would take the first 512 bytes, and AVX would be lost. */
+static size_t xstate_used(const void *xstate, size_t size, uint64_t *features_ret)
+{
+	size_t end = XSAVE_LEGACY + XSAVE_HEADER;
+	unsigned length, offset, c, d, i;
+	uint64_t features = 0;
+
+	if (size >= end)
+		memcpy(&features, (const uint8_t *)xstate + XSAVE_LEGACY, sizeof(features));
+	for (i = 2; i < 63; i++) {
+		if (!(features >> i & 1) || !__get_cpuid_count(0xd, i, &length, &offset, &c, &d))
+			continue;
+		if ((size_t)offset + length > end)
+			end = (size_t)offset + length;
+	}
+	*features_ret = features | 3; /* x87 and SSE are there in any case */
+	return end < size ? end : size;
+}
+
 /* The floating-point state with the words behind which the kernel recognises a
  * whole one; bytes used. */
-static size_t signal_xstate(const void *xstate, size_t size, uint8_t *to)
+static size_t signal_xstate(const void *xstate, size_t size, uint64_t features, uint8_t *to)
 {
 	static const uint32_t magic1 = 0x46505853, magic2 = 0x46505845;
 	struct {
@@ -351,10 +375,10 @@ static size_t signal_xstate(const void *xstate, size_t size, uint8_t *to)
 		uint32_t size, pad[7];
 	} words = { .magic = magic1,
 		    .extended_size = (uint32_t)(size + sizeof(magic2)),
+		    .features = features,
 		    .size = (uint32_t)size };
 
 	memcpy(to, xstate, size);
-	memcpy(&words.features, to + XSAVE_SOFTWARE, sizeof(words.features));
 	memcpy(to + XSAVE_SOFTWARE, &words, sizeof(words));
 	memcpy(to + size, &magic2, sizeof(magic2));
 	return size + sizeof(magic2);
@@ -364,7 +388,9 @@ size_t cp_arch_signal_frame(const void *prstatus, const void *xstate, size_t xst
 			    uint64_t mask, uint64_t restorer, uint64_t top, uint8_t *frame,
 			    size_t room, uint64_t *sp_ret)
 {
-	uint64_t fpstate = (top - xstate_size - 8) & ~UINT64_C(63);
+	uint64_t features;
+	size_t used = xstate_used(xstate, xstate_size, &features);
+	uint64_t fpstate = (top - used - 8) & ~UINT64_C(63);
 	uint64_t at = (fpstate - sizeof(struct signal_frame)) & ~UINT64_C(15);
 	struct user_regs_struct u;
 	struct signal_frame f;
@@ -402,7 +428,7 @@ size_t cp_arch_signal_frame(const void *prstatus, const void *xstate, size_t xst
 	};
 	memset(frame, 0, top - at);
 	memcpy(frame, &f, sizeof(f));
-	signal_xstate(xstate, xstate_size, frame + (fpstate - at));
+	signal_xstate(xstate, used, features, frame + (fpstate - at));
 	*sp_ret = at;
 	return top - at;
 }

@@ -209,8 +209,8 @@ static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread
 	return own;
 }
 
-/* Where it was written, with its top below `below`; 0: nowhere. */
-static uint64_t write_frame(const struct injection *in, uint64_t below)
+/* Where it was written, with its top below `below`; 0: nowhere. Only `at`, if that is not 0. */
+static uint64_t write_frame(const struct injection *in, uint64_t below, uint64_t at)
 {
 	uint8_t xstate[XSTATE_MAX], frame[FRAME_MAX];
 	struct iovec v = { xstate, sizeof(xstate) };
@@ -221,7 +221,7 @@ static uint64_t write_frame(const struct injection *in, uint64_t below)
 		return 0;
 	size = cp_arch_signal_frame(in->regs, xstate, v.iov_len, in->mask,
 				    in->space->guard_restorer, below, frame, sizeof(frame), &sp);
-	return size && space_write(in->space, sp, frame, size) ? sp : 0;
+	return size && (!at || sp == at) && space_write(in->space, sp, frame, size) ? sp : 0;
 }
 
 void guard_place(struct injection *in)
@@ -234,11 +234,11 @@ void guard_place(struct injection *in)
 	in->guard_below = state.sp - cp_arch_host()->red_zone;
 	if (space->guard_syscall && space->guard_restorer &&
 	    on_own_stack(space, state.sp, cp_arch_thread_pointer(in->regs)))
-		in->guard = write_frame(in, in->guard_below);
+		in->guard = write_frame(in, in->guard_below, 0);
 }
 
 void guard_renew(const struct injection *in)
 {
-	if (in->guard && write_frame(in, in->guard_below) != in->guard)
+	if (in->guard && !write_frame(in, in->guard_below, in->guard))
 		cp_debug("thread %d would not find back", (int)in->thread->tid);
 }

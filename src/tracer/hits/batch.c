@@ -25,6 +25,7 @@
 #include "tracer/memory/area.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/patch.h"
+#include "tracer/memory/sigcall.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/windows.h"
 #include "tracer/signals/jumps.h"
@@ -451,6 +452,7 @@ struct placing {
 	struct patch *patches; /* PLACE_AT_ONCE */
 	size_t count; /* of them */
 	uint32_t armed; /* sites so far */
+	bool still; /* nobody runs: jumps stand where there can be some (memory/sigcall.h) */
 };
 
 /* Marks what is armed now: all but those whose breakpoint could not be put. */
@@ -502,7 +504,8 @@ static void add_patches(struct placing *p, const uint32_t *records, size_t count
 			continue;
 		if (!site->first)
 			first = space_site(p->space, site->address);
-		if (space_any_armed(p->space, first))
+		if (space_any_armed(p->space, first) ||
+		    (p->still && site->flags & CP_SITE_SIGCALL && sigcall_jump(p->space, site)))
 			continue;
 		*patch = (struct patch){ .address = site->address };
 		memcpy(patch->expect, site->original, size);
@@ -560,9 +563,11 @@ static int arm_entered(struct tracer *tr, struct space *space, struct area *area
 	if (!err) {
 		space->changed_ns = space->grown_ns = cp_now();
 		/* A thread that is alone finds no handler that it did not set. */
+		p.still = has_sigcalls(space) && trap_hold(tr, space, &in);
+		if (p.still)
+			sigcall_jump_all(space);
 		place(&p, records, watches);
-		if (has_sigcalls(space))
-			trap_watched(tr, space, &in);
+		p.still = false;
 		trap_installed(tr, &in);
 		place(&p, records + watches, count - watches);
 		*armed_ret = p.armed;

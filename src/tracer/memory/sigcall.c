@@ -2,11 +2,11 @@
  *
  * System calls about signals that go by way of our code (sigmask.c says why).
  *
- * Such a call gets a breakpoint first. A jump then takes its place, as long as the
- * instruction that it replaces: at once, for whoever runs is held then, or there are
- * none; and it goes while threads run, the breakpoint first, then the bytes behind it. So
- * we may be killed at any moment. None stands across the border of two lines of the
- * caches.
+ * Such a call gets a jump, as long as the instruction that it replaces, while whoever runs
+ * is held: at once, and it goes at once. Where somebody can't be held, a breakpoint stands
+ * there, which kills who comes to it with SIGTRAP blocked and nobody to tell it otherwise;
+ * and what was a jump goes while threads run, the breakpoint first, then the bytes behind
+ * it. None stands across the border of two lines of the caches.
  */
 #include "tracer/memory/sigcall.h"
 
@@ -59,21 +59,14 @@ static bool codes(const struct space *space, const struct site *site, uint8_t *j
 	       space_read(space, site->address, now, CP_SIGCALL_JUMP);
 }
 
-void sigcall_jump(const struct space *space)
+bool sigcall_jump(const struct space *space, const struct site *site)
 {
 	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
-	const uint8_t *trap;
-	const struct site *site;
-	size_t size;
 
-	trap = cp_trap_code(cp_arch_host(), &size);
-	cp_vec_for_each(&space->table->sites, site) {
-		if (!site->address || !site_armed(space, site) || !codes(space, site, jump, now) ||
-		    memcmp(now, trap, size) != 0)
-			continue;
-		/* In one piece: nobody runs, and it lies in one line. */
-		space_write(space, site->address, jump, CP_SIGCALL_JUMP);
-	}
+	/* In one piece: nobody runs, and it lies in one line. */
+	return codes(space, site, jump, now) && !memcmp(now, site->original, CP_TRAP_MAX) &&
+	       !now[CP_SIGCALL_JUMP - 1] &&
+	       space_write(space, site->address, jump, CP_SIGCALL_JUMP);
 }
 
 bool sigcall_jumps(const struct space *space, const struct site *site)
@@ -81,6 +74,19 @@ bool sigcall_jumps(const struct space *space, const struct site *site)
 	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
 
 	return codes(space, site, jump, now) && cp_sigcall_jumps(jump, now);
+}
+
+void sigcall_jump_all(const struct space *space)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+	const struct site *site;
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+
+	cp_vec_for_each(&space->table->sites, site)
+		if (site->address && site_armed(space, site) && codes(space, site, jump, now) &&
+		    !memcmp(now, trap, size))
+			space_write(space, site->address, jump, CP_SIGCALL_JUMP);
 }
 
 static void unjump(const struct space *space, bool still)

@@ -17,8 +17,12 @@ struct space;
 
 /* Writes the code for system calls about signals into an area. */
 bool sigcall_place(const struct space *space, const struct area *area);
-/* Jumps in the place of breakpoints, where that is safe; and breakpoints again. */
-void sigcall_jump(const struct space *space);
+/* Puts the jump of a site where its instruction stands: while nobody runs. False: there
+ * can be none, or something else stands there. */
+bool sigcall_jump(const struct space *space, const struct site *site);
+/* And of all that got breakpoints while somebody ran. */
+void sigcall_jump_all(const struct space *space);
+/* Breakpoints in the place of the jumps. */
 void sigcall_unjump(const struct space *space);
 /* The instructions again, with no breakpoint in between: while nobody runs. */
 void sigcall_put_back(const struct space *space);

@@ -294,17 +294,16 @@ int trap_renew(struct injection *in)
 	return err;
 }
 
-void trap_watched(struct tracer *tr, struct space *space, struct injection *in)
+bool trap_hold(struct tracer *tr, struct space *space, struct injection *in)
 {
 	if (!in->thread) {
 		if (ask_begin(tr, space, in)) {
 			in->thread = NULL;
-			return;
+			return false;
 		}
 		sigmask_begin(tr, in);
 	}
-	if (!in->running)
-		sigcall_jump(in->space);
+	return !in->running;
 }
 
 void trap_installed(struct tracer *tr, struct injection *in)

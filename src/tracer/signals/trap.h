@@ -18,9 +18,10 @@ struct tracer;
  * trap_installed(). */
 int trap_install(struct tracer *tr, struct space *space, struct injection *ret);
 void trap_installed(struct tracer *tr, struct injection *in);
-/* Before that, when calls that tell of SIGTRAP have got breakpoints: `in` is a thread
- * of the space's from then on, if it was none. */
-void trap_watched(struct tracer *tr, struct space *space, struct injection *in);
+/* Between the two, before calls about signals get their breakpoints: who runs is held, so
+ * that jumps may take their place (memory/sigcall.h). `in` is a thread of the space's from then
+ * on, if it was none. False: somebody runs. */
+bool trap_hold(struct tracer *tr, struct space *space, struct injection *in);
 /* Puts the handler into a copy of a space, whether it is there or not; errno or 0. */
 int trap_renew(struct injection *in);
 /* For a process that shares the memory of one where it is there. */
