@@ -7,6 +7,7 @@
 
 #include "inspect/bytes.h"
 #include "inspect/classify.h"
+#include "inspect/member_pointers.h"
 #include "inspect/notes.h"
 #include "inspect/readable.h"
 #include "inspect/scalar.h"
@@ -100,14 +101,15 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 static void build_member(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
 			 struct cp_bytes from, unsigned depth, unsigned hops)
 {
-	const struct cp_type *t = cp_type_strip(m->type);
+	const uint64_t size =
+		cp_type_is_flexible(m->type) ? UINT64_MAX : cp_type_strip(m->type)->size;
 
 	v->name = m->name;
 	v->source = b->source;
 	if (m->flags & CP_MEMBER_BITS)
 		cp_build_bits(b, v, m, from);
 	else
-		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, t->size), depth, hops);
+		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, size), depth, hops);
 }
 
 /* The form of a Rust enum that its discriminant says; NULL: it can't be read. */
@@ -225,13 +227,15 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	const struct cp_type *element = cp_type_strip(t->target);
 	uint64_t size = element ? element->size : 0, there, i, run;
 	cprof_value *items;
+	const bool flexible = cp_type_is_flexible(t);
 	uint32_t n = 0, max = b->limits->elements;
 
 	v->kind = CPROF_VALUE_ARRAY;
 	v->address = from.address;
+	v->cut = flexible; /* nobody says how many there are */
 	if (!size)
 		return;
-	there = from.size / size < t->count ? from.size / size : t->count;
+	there = from.size / size < t->count || flexible ? from.size / size : t->count;
 	if (there >= CP_VALUE_FOLD)
 		cp_note_folds(b, v);
 	items = cp_arena_array(b->arena, there < max ? there : max, sizeof(*items));
@@ -249,7 +253,7 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	}
 	v->items = items;
 	v->count = items ? n : 0;
-	v->cut = i < t->count;
+	v->cut = flexible ? !there || i < there || b->clipped : i < t->count;
 }
 
 /* The same of characters of `unit` bytes. */
@@ -269,14 +273,19 @@ static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type
 {
 	const struct cp_type *characters = cp_type_characters(t);
 	const uint64_t wide = t->kind == CP_TYPE_ARRAY ? cp_type_wide_characters(t) : 0;
+	const bool flexible = cp_type_is_flexible(t);
+	bool tried;
 
+	/* Text up to a NUL, as where a pointer leads to. */
+	if (flexible && characters && !from.size && from.address && cp_build_is_whole(b))
+		from = cp_build_memory(b, from.address, b->limits->string + UINT64_C(1), &tried);
 	if (wide && from.size) {
 		set_wide(b, v, from, wide, from.size == t->size);
 		return;
 	}
 	if (characters && t->kind == CP_TYPE_ARRAY && cp_type_strip(t->target)->name &&
 	    !strcmp(cp_type_strip(t->target)->name, "char") && from.size) {
-		set_text(b, v, from, from.size == t->size);
+		set_text(b, v, from, from.size == t->size && !flexible);
 		return;
 	}
 	cp_build_elements(b, v, t, from, depth, hops);
@@ -422,9 +431,7 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		build_pointer(b, v, t, from.at, depth, hops);
 	} else if (t->kind == CP_TYPE_MEMBER_POINTER) {
-		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
-		v->kind = CPROF_VALUE_POINTER;
-		v->u.u = cp_build_number(from.at, 8);
+		cp_build_member_pointer(b, v, t, from);
 	} else {
 		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		cp_build_scalar(b, v, type, t, from.at);
