@@ -54,7 +54,8 @@ bool cp_type_is_flexible(const struct cp_type *type)
 {
 	const struct cp_type *t = cp_type_strip(type);
 
-	return t && t->kind == CP_TYPE_ARRAY && !t->bound && !t->count &&
+	/* One that was made is as long as it says. */
+	return t && t->kind == CP_TYPE_ARRAY && t->unit && !t->bound && !t->count &&
 	       (cp_language_is_c(t->language) || cp_language_is_cplusplus(t->language));
 }
 
