@@ -176,6 +176,38 @@ says() {
 	done
 }
 
+@test "of an expected value what it holds is shown, and nothing else" {
+	needs g++
+	local name how
+	for compiler in "g++ -O0" "g++ -O2 -gdwarf-4"; do
+		# shellcheck disable=SC2086
+		$compiler -std=c++23 -g -o expected "$SOURCES/tests/cli/inspect_expected.cpp"
+		begin expected
+		grep ' = ' said >wanted
+		[ "$(wc -l <wanted)" = 7 ]
+		: >shown
+		while read -r name _; do
+			"$CPROF" inspect "$pid" "$name" >>shown
+		done <wanted
+		diff wanted shown || complain "$compiler"
+		"$CPROF" inspect "$pid" 'number + 1' '*number' 'list[1]' 'point.y' 'other.y' >shown
+		diff shown - <<-'END'
+			number + 1 = 6
+			*number = 5
+			list[1] = 2
+			point.y = 2
+			other.y = <not constructed>
+		END
+		finish
+		for how in '' --traps; do
+			# shellcheck disable=SC2086
+			"$CPROF" run -q $how -o x.data -t take -a -- ./expected </dev/null >/dev/null
+			"$CPROF" replay x.data | grep -o 'take(.*)' >shown
+			grep '^take' said | diff - shown || complain "$compiler $how"
+		done
+	done
+}
+
 # The packages of libc++ for developers and of libunwind exclude each other in Debian 12:
 # $LIBCXX is where the former was unpacked (dpkg -x libc++-14-dev_*.deb DIR).
 libcxx() {
