@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "image/find.h"
+#include "inspect/build.h"
 #include "inspect/number.h"
+#include "inspect/value.h"
 
 #define SEARCH_DEPTH 16
 #define SEARCH_MAX 20000
@@ -178,6 +180,49 @@ CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name
 	CP_TRY(member_pointer(env, type, last, ret));
 	*done_ret = true;
 	return NULL;
+}
+
+/* ---- forms of enums ---- */
+
+static const struct cp_type_variant *form_of(const struct cp_expression_env *env,
+					     const struct cp_thing *thing,
+					     const struct cp_type_details *d)
+{
+	struct cp_thing discriminant;
+	const struct cp_type *t;
+	const uint8_t *bytes;
+
+	if (!d->discriminant)
+		return d->variants;
+	discriminant = part(thing, d->discriminant->offset, d->discriminant->type);
+	t = cp_type_strip(discriminant.type);
+	bytes = cp_thing_bytes(env, &discriminant);
+	return bytes ? cp_variant_by(d, cp_build_number(bytes, t->size), t->size) : NULL;
+}
+
+void cp_member_form(const struct cp_expression_env *env, const struct cp_thing *thing,
+		    struct cp_thing *ret, bool *done_ret)
+{
+	const struct cp_type *t = completed(thing->type);
+	const struct cp_type_details *d =
+		t && t->kind == CP_TYPE_STRUCT && !thing->bits ? cp_type_details(t) : NULL;
+	const struct cp_type_variant *form;
+
+	*done_ret = d && d->variant_count && !d->member_count;
+	if (!*done_ret)
+		return;
+	form = form_of(env, thing, d);
+	t = form ? completed(form->member.type) : NULL;
+	d = t ? cp_type_details(t) : NULL;
+	if (!d) {
+		*ret = (struct cp_thing){ .error = CPROF_VALUE_UNAVAILABLE };
+		return;
+	}
+	*ret = part(thing, form->member.offset, form->member.type);
+	if (!d->member_count && !d->variant_count)
+		*ret = (struct cp_thing){ .error = CPROF_VALUE_NOT_CONSTRUCTED };
+	else if (d->member_count == 1 && !strcmp(d->members[0].name, "__0"))
+		*ret = part(ret, d->members[0].offset, d->members[0].type);
 }
 
 CP_ERROR cp_member_pointed(const struct cp_expression_env *env, const struct cp_thing *thing,

@@ -17,6 +17,12 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,
 			   struct cp_error *why, struct cp_thing *ret, bool *done_ret);
 
+/* What a Rust enum holds in the form that it has: the field of one with a single field,
+ * else the form; NOT_CONSTRUCTED for one that has nothing in it. *done_ret false: it is no
+ * such enum. */
+void cp_member_form(const struct cp_expression_env *env, const struct cp_thing *thing,
+		    struct cp_thing *ret, bool *done_ret);
+
 /* The member of a thing that a pointer to a member leads to. */
 CP_ERROR cp_member_pointed(const struct cp_expression_env *env, const struct cp_thing *thing,
 			   struct cp_thing *pointer, struct cp_thing *ret);

@@ -112,15 +112,28 @@ static void build_member(struct cp_build *b, cprof_value *v, const struct cp_typ
 		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, size), depth, hops);
 }
 
+const struct cp_type_variant *cp_variant_by(const struct cp_type_details *d, uint64_t value,
+					    uint64_t size)
+{
+	const uint64_t mask = size < 8 ? (UINT64_C(1) << 8 * size) - 1 : UINT64_MAX;
+	const struct cp_type_variant *otherwise = NULL;
+	uint32_t i;
+
+	for (i = 0; i < d->variant_count; i++) {
+		if (d->variants[i].otherwise)
+			otherwise = &d->variants[i];
+		else if (!((d->variants[i].value ^ value) & mask))
+			return &d->variants[i];
+	}
+	return otherwise;
+}
+
 /* The form of a Rust enum that its discriminant says; NULL: it can't be read. */
 static const struct cp_type_variant *variant_of(const struct cp_type_details *d,
 						struct cp_bytes from, uint64_t *value_ret)
 {
 	const struct cp_type *t = d->discriminant ? cp_type_strip(d->discriminant->type) : NULL;
-	const struct cp_type_variant *otherwise = NULL;
 	struct cp_bytes at;
-	uint64_t mask;
-	uint32_t i;
 
 	*value_ret = 0;
 	if (!t)
@@ -129,14 +142,7 @@ static const struct cp_type_variant *variant_of(const struct cp_type_details *d,
 	if (!at.size || at.size < t->size)
 		return NULL;
 	*value_ret = cp_build_number(at.at, at.size);
-	mask = at.size < 8 ? (UINT64_C(1) << 8 * at.size) - 1 : UINT64_MAX;
-	for (i = 0; i < d->variant_count; i++) {
-		if (d->variants[i].otherwise)
-			otherwise = &d->variants[i];
-		else if (!((d->variants[i].value ^ *value_ret) & mask))
-			return &d->variants[i];
-	}
-	return otherwise;
+	return cp_variant_by(d, *value_ret, at.size);
 }
 
 static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_type *t,
@@ -268,23 +274,30 @@ static void set_wide(struct cp_build *b, cprof_value *v, struct cp_bytes from, u
 	v->cut = length > most || (!ended && !whole);
 }
 
+/* Characters of C in a row, which are one value as a number is; not numbers of one byte. */
+static bool is_text(const struct cp_type *t)
+{
+	const struct cp_type *of =
+		t->kind == CP_TYPE_ARRAY && cp_type_characters(t) ? cp_type_strip(t->target) : NULL;
+
+	return of && of->name && !strcmp(of->name, "char");
+}
+
 static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			struct cp_bytes from, unsigned depth, unsigned hops)
 {
-	const struct cp_type *characters = cp_type_characters(t);
 	const uint64_t wide = t->kind == CP_TYPE_ARRAY ? cp_type_wide_characters(t) : 0;
 	const bool flexible = cp_type_is_flexible(t);
 	bool tried;
 
 	/* Text up to a NUL, as where a pointer leads to. */
-	if (flexible && characters && !from.size && from.address && cp_build_is_whole(b))
+	if (flexible && is_text(t) && !from.size && from.address && cp_build_is_whole(b))
 		from = cp_build_memory(b, from.address, b->limits->string + UINT64_C(1), &tried);
 	if (wide && from.size) {
 		set_wide(b, v, from, wide, from.size == t->size);
 		return;
 	}
-	if (characters && t->kind == CP_TYPE_ARRAY && cp_type_strip(t->target)->name &&
-	    !strcmp(cp_type_strip(t->target)->name, "char") && from.size) {
+	if (is_text(t) && from.size) {
 		set_text(b, v, from, from.size == t->size && !flexible);
 		return;
 	}
@@ -382,7 +395,8 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 	if (b->notes && cp_shape_next(b->shapes, t, NULL))
 		cp_note_depends(b);
 	if (b->around_count == CP_VALUE_DEPTH ||
-	    (depth >= b->limits->depth && !(b->live && cp_shape_is_plain(t)))) {
+	    (depth >= b->limits->depth && !(b->live && cp_shape_is_plain(t)) && !is_text(t) &&
+	     !(t->kind == CP_TYPE_ARRAY && cp_type_wide_characters(t)))) {
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}

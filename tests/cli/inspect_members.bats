@@ -103,3 +103,21 @@ gdb_says() {
 	printf 'flex: row\n  at data\n  count n\n' >shapes
 	[ "$("$CPROF" inspect --shapes=shapes ./flexible many few)" = $'many = {1, 0 <repeats 68 times>, 7}\nfew = {1, 2, 3}' ]
 }
+
+@test "text in a structure is shown as deep as numbers are" {
+	needs gcc
+	cat >tagged.c <<-'END'
+		#include <wchar.h>
+		struct {
+			struct {
+				struct { char tag[8]; wchar_t wide[4]; int n; int row[2]; unsigned char bytes[2]; } c;
+			} b;
+		} a = { { { "abc", L"xyz", 7, { 1, 2 }, { 3, 4 } } } };
+		int main(void) { return 0; }
+	END
+	gcc -g -o tagged tagged.c
+	"$CPROF" inspect ./tagged a >got
+	diff got - <<-'END'
+		a = {b={c={tag="abc", wide="xyz", n=7, row={...}, bytes={...}}}}
+	END
+}
