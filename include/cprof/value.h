@@ -26,7 +26,8 @@ typedef enum cprof_value_kind {
 	CPROF_VALUE_COMPLEX, /* items: real and imaginary part */
 	CPROF_VALUE_ENUM, /* u.i, and `symbol` its name, or names joined by " | "; NULL: none */
 	CPROF_VALUE_POINTER, /* u.u; items: what it points to, if that was followed;
-				`symbol`: the function or variable there */
+				`symbol`: the function or variable there. To a member: what
+				it is made of, `symbol` the member ("&S::a") or "NULL" */
 	CPROF_VALUE_STRING, /* u.text; `address` is where it is */
 	CPROF_VALUE_STRUCT, /* items: members and bases */
 	CPROF_VALUE_UNION,

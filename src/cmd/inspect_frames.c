@@ -123,7 +123,7 @@ static bool look_asleep(struct looking *l, pid_t tid)
 	struct cp_inspect *i = l->i;
 	const struct cp_json json = i->json;
 	const struct looking before = *l;
-	const size_t size = i->out->size;
+	const size_t size = i->out->size, errors = i->errors.count;
 	struct cp_leaf leaf;
 	unsigned n;
 
@@ -141,6 +141,7 @@ static bool look_asleep(struct looking *l, pid_t tid)
 			return true;
 		i->out->size = size;
 		i->json = json;
+		cp_inspect_drop_errors(i, errors);
 		if (!before.lacks)
 			cp_error_free(l->lacks);
 		*l = before;
@@ -150,12 +151,17 @@ static bool look_asleep(struct looking *l, pid_t tid)
 
 static bool look_at_sleepers(struct looking *l)
 {
+	bool asleep = true;
 	const pid_t *tid;
 
-	cp_vec_for_each(&l->i->threads.list, tid)
-		if (!(l->seen && !l->i->o->thread) && !look_asleep(l, *tid))
-			return false;
-	return true;
+	l->i->gathering = true;
+	cp_vec_for_each(&l->i->threads.list, tid) {
+		asleep = (l->seen && !l->i->o->thread) || look_asleep(l, *tid);
+		if (!asleep)
+			break;
+	}
+	l->i->gathering = false;
+	return asleep;
 }
 
 /* ---- while they are held ---- */
@@ -271,9 +277,10 @@ void cp_inspect_frames(struct cp_inspect *i)
 	} else if (i->o->stop || !look_at_sleepers(&l)) {
 		i->out->size = size;
 		i->json = json;
-		i->status = CP_EXIT_OK;
+		cp_inspect_drop_errors(i, 0);
 		done = hold(&l);
 	}
+	cp_inspect_tell_errors(i);
 	if (!done)
 		i->status = CP_EXIT_FAILURE;
 	else if (!err && !l.seen)

@@ -313,6 +313,21 @@ void cp_inspect_fail(struct cp_inspect *i, struct cp_error *err)
 {
 	if (i->rehearsing)
 		cp_error_free(err);
-	else
+	else if (!i->gathering || !cp_vec_push(&i->errors, err))
 		i->status = cp_reports_fail(err);
+}
+
+void cp_inspect_drop_errors(struct cp_inspect *i, size_t count)
+{
+	while (i->errors.count > count)
+		cp_error_free(i->errors.items[--i->errors.count]);
+}
+
+void cp_inspect_tell_errors(struct cp_inspect *i)
+{
+	struct cp_error **err;
+
+	cp_vec_for_each(&i->errors, err)
+		i->status = cp_reports_fail(*err);
+	cp_vec_free(&i->errors);
 }

@@ -35,6 +35,8 @@ struct cp_inspect {
 	struct cp_frames frames;
 	const struct cp_leaves *leaves; /* all threads, while they are held; NULL */
 	bool rehearsing; /* for nothing but to have read all that it takes */
+	bool gathering; /* what is shown, and complained of, counts once it was all looked at */
+	CP_VEC(struct cp_error *) errors; /* gathered */
 	bool torn; /* what is to be shown changed while it was read */
 	int status; /* so far */
 	struct cp_reads looks[2]; /* the last two */
@@ -63,5 +65,8 @@ CP_ERROR cp_inspect_about(const char *expression, struct cp_error *err);
 void cp_inspect_head(struct cp_inspect *i);
 /* Complains, where what is shown counts. */
 void cp_inspect_fail(struct cp_inspect *i, struct cp_error *err);
+/* Forgets the gathered errors but the first `count`; complains of them. */
+void cp_inspect_drop_errors(struct cp_inspect *i, size_t count);
+void cp_inspect_tell_errors(struct cp_inspect *i);
 
 #endif

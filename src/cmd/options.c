@@ -284,6 +284,13 @@ static bool is_dashed(char **argv)
 	return false;
 }
 
+/* A number behind other operands: an expression may begin with it. */
+static bool is_negative(const struct cp_args *args, const char *arg)
+{
+	return args->count && arg[1] >= '0' && arg[1] <= '9' &&
+	       !find(args->command, args->options, NULL, 0, arg[1]).option;
+}
+
 struct cp_error *cp_options_parse(struct cp_args *args, char **argv, bool *help_ret)
 {
 	struct parse p = { .args = args, .rest = argv };
@@ -295,7 +302,7 @@ struct cp_error *cp_options_parse(struct cp_args *args, char **argv, bool *help_
 	args->dashed = is_dashed(argv);
 	while ((arg = *p.rest) != NULL && !p.help) {
 		p.rest++;
-		if (ended || arg[0] != '-' || !arg[1]) {
+		if (ended || arg[0] != '-' || !arg[1] || is_negative(args, arg)) {
 			args->operands[args->count++] = arg;
 			ended |= args->command->ends_at_operand;
 		} else if (!strcmp(arg, "--")) {

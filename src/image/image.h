@@ -139,6 +139,8 @@ bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx);
 /* The static variable that covers `at`, demangled, and how far in it that is; to be
  * free()d. NULL: none, or no symbol tells. */
 char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);
+/* The bytes of the one that begins at `at`, by its symbol; 0: none tells. */
+uint64_t cp_image_variable_size(struct cp_image *image, struct cp_vaddr at);
 
 /* Where C++ keeps whether the static variable of a function at `at` is constructed: a
  * byte that is 0 until then. False: it needs none. */

@@ -65,6 +65,7 @@ struct cp_type {
 	const char *text; /* as C has it: "const char *" */
 	uint32_t split; /* where in the text a declared name goes: "int (*" | ")(void)" */
 	const struct cp_type *target; /* or NULL: void, for those that have one */
+	const struct cp_type *containing; /* MEMBER_POINTER: the class; or NULL */
 	_Atomic(const struct cp_type_details *) details; /* NULL: not read yet */
 	_Atomic(const struct cp_type *) definition; /* of one that is DECLARED, once found */
 	struct cp_unit *unit; /* where it comes from: for the reader */
@@ -92,6 +93,13 @@ struct cp_type_enumerator {
 	int64_t value;
 };
 
+/* A virtual function that a class declares. */
+struct cp_type_method {
+	const char *linkage; /* or NULL: what it is called with its parameters */
+	const char *name;
+	uint64_t slot; /* of the vtable */
+};
+
 /* A form that a Rust enum can have. */
 struct cp_type_variant {
 	bool otherwise; /* for every other value of the discriminant */
@@ -107,8 +115,9 @@ struct cp_type_details {
 	const struct cp_type_member *members;
 	const struct cp_type_enumerator *enumerators;
 	const struct cp_type_variant *variants;
+	const struct cp_type_method *methods; /* the virtual ones, as far as their slots are told */
 	const struct cp_type_member *discriminant; /* of the variants, or NULL: there is only one */
-	uint32_t member_count, enumerator_count, variant_count;
+	uint32_t member_count, enumerator_count, variant_count, method_count;
 	uint32_t flags; /* CP_DETAILS_* */
 };
 

@@ -40,18 +40,32 @@ static void look_through(struct cp_elf *elf, uint32_t type, uint64_t at, struct 
 	}
 }
 
-char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret)
+static struct found find(struct cp_image *image, struct cp_vaddr at)
 {
 	struct found f = { 0 };
-	char *name;
 
 	if (!cp_elf_segment_at(image->elf, at.v))
-		return NULL;
+		return f;
 	look_through(image->elf, SHT_SYMTAB, at.v, &f);
 	if (!f.name && !cp_elf_symbol_section(image->elf, SHT_SYMTAB))
 		look_through(cp_debug_file(image, false), SHT_SYMTAB, at.v, &f);
 	if (!f.name)
 		look_through(image->elf, SHT_DYNSYM, at.v, &f);
+	return f;
+}
+
+uint64_t cp_image_variable_size(struct cp_image *image, struct cp_vaddr at)
+{
+	const struct found f = find(image, at);
+
+	return f.name && f.start == at.v ? f.size : 0;
+}
+
+char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret)
+{
+	const struct found f = find(image, at);
+	char *name;
+
 	if (!f.name)
 		return NULL;
 	name = cp_demangle(f.name);

@@ -36,6 +36,7 @@ struct cp_build {
 	struct cp_notes *notes; /* of the request */
 	uint8_t source;
 	bool live; /* types are completed when they are met: debug information may be read */
+	bool clipped; /* not all bytes of what is built are at hand, for the limits */
 	unsigned left; /* values */
 	/* What is being built and in no memory: its bytes, at an address that nothing has. */
 	struct cp_bytes apart;

@@ -53,6 +53,7 @@ enum cp_operator {
 	CP_OP_OFFSETOF, /* of the member a in the type `text` */
 	CP_OP_REPEAT, /* a@b */
 	CP_OP_RANGE, /* a[b..c] */
+	CP_OP_POINTED, /* a.*b, a->*b */
 };
 
 struct cp_condition_node {

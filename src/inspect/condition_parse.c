@@ -181,14 +181,16 @@ static void read_name(struct parser *p, struct token *t)
 
 static void read_mark(struct parser *p, struct token *t)
 {
-	static const char *const marks[] = { "<<", ">>", "<=", ">=", "==",
-					     "!=", "&&", "||", "->", ".." };
+	static const char *const marks[] = { "<<", ">>", "<=", ">=", "==", "!=",
+					     "&&", "||", "->", "..", ".*" };
 	size_t i, n = 1;
 
 	for (i = 0; i < CP_ARRAY_SIZE(marks); i++) {
 		if (!strncmp(p->at, marks[i], 2))
 			n = 2;
 	}
+	if (p->expression && !strncmp(p->at, "->*", 3))
+		n = 3;
 	if (n == 1 && !strchr("!~-+*/%&|^<>?:()[].", *p->at) &&
 	    !(p->expression && strchr("@{},", *p->at))) {
 		fail(p, p->at,
@@ -474,7 +476,7 @@ static const struct cp_condition_node *unary(struct parser *p, unsigned depth)
 static unsigned binary(const struct parser *p, enum cp_operator *op_ret)
 {
 	static const struct {
-		char mark[3];
+		char mark[4];
 		uint8_t strength;
 		enum cp_operator op;
 	} ops[] = {
@@ -497,6 +499,8 @@ static unsigned binary(const struct parser *p, enum cp_operator *op_ret)
 		{ "/", 11, CP_OP_DIVIDE },
 		{ "%", 11, CP_OP_REMAINDER },
 		{ "@", 12, CP_OP_REPEAT },
+		{ ".*", 13, CP_OP_POINTED },
+		{ "->*", 13, CP_OP_POINTED },
 	};
 	size_t i;
 

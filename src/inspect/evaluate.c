@@ -173,6 +173,26 @@ static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name
 	return member(e, a, name, links - 1, ret);
 }
 
+/* a.*b and a->*b. */
+static CP_ERROR pointed(struct evaluation *e, const struct cp_condition_node *n,
+			struct cp_thing *ret)
+{
+	struct cp_thing a, pointer;
+	const struct cp_type *t;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	CP_TRY(evaluate(e, n->b, &pointer));
+	a = cp_thing_referred(e->env, a);
+	t = cp_type_strip(a.type);
+	if (!a.error && t && t->kind == CP_TYPE_POINTER)
+		CP_TRY(dereference(e, a, &a));
+	pointer = cp_thing_referred(e->env, pointer);
+	if (!a.error && !pointer.error)
+		return cp_member_pointed(e->env, &a, &pointer, ret);
+	*ret = a.error ? a : pointer;
+	return NULL;
+}
+
 static CP_ERROR number_of(struct evaluation *e, struct cp_thing *index, int64_t *ret)
 {
 	struct cp_number number = cp_number_of(e->env, index);
@@ -335,8 +355,14 @@ static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node 
 			   struct cp_thing *ret)
 {
 	struct cp_thing a;
+	struct cp_error *err = evaluate(e, n->a, &a);
+	bool done = false;
 
-	CP_TRY(evaluate(e, n->a, &a));
+	/* `S::a` by itself is nothing, unless it is static. */
+	if (err && err->code == CP_ERR_NOT_FOUND && n->a->op == CP_OP_NAME && !n->a->file)
+		err = cp_member_pointer(e->env, n->a->text, err, ret, &done);
+	if (err || done)
+		return err;
 	a = cp_thing_referred(e->env, a);
 	if (a.error && a.error != CPROF_VALUE_NOT_CONSTRUCTED) {
 		*ret = a;
@@ -626,6 +652,8 @@ static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n
 		return subscript(e, n, ret);
 	case CP_OP_RANGE:
 		return range(e, n, ret);
+	case CP_OP_POINTED:
+		return pointed(e, n, ret);
 	case CP_OP_REPEAT:
 		return repeat(e, n, ret);
 	case CP_OP_ADDRESS:

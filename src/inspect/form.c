@@ -46,7 +46,7 @@ static enum cp_form_what number_of(const struct cp_type *t)
 {
 	const struct cp_type *to;
 
-	if (!t || is_small_number(t) || t->kind == CP_TYPE_MEMBER_POINTER)
+	if (!t || is_small_number(t))
 		return CP_FORM_NUMBER;
 	if (t->kind == CP_TYPE_FLOAT && !(t->flags & (CP_TYPE_DECIMAL | CP_TYPE_BFLOAT)))
 		return t->size == 8   ? CP_FORM_DOUBLE

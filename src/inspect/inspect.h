@@ -229,6 +229,7 @@ struct cp_value_style {
 };
 /* Prints a value as a C programmer reads it: {x=3, y=4}, "host", 0x7f…, <optimized
  * out>. */
+bool cp_value_is_form(const cprof_value *value); /* `Some(5)` of Rust */
 void cp_value_print(struct cp_buf *out, const cprof_value *value,
 		    const struct cp_value_style *style);
 /* The same in lines of up to `columns` (0: any), the ones that go on indented by four;

@@ -4,26 +4,45 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target)
+/* Spells a pointer by its target and `mark`, which stands before a declared name. */
+static struct cp_type *pointer(struct cp_arena *arena, const struct cp_type *target, const char *in,
+			       const char *mark)
 {
 	struct cp_type *t = cp_arena_alloc(arena, sizeof(*t));
 	const char *text = target && target->text ? target->text : "void", *blank;
-	char *spelt;
-	size_t size = strlen(text), split;
+	size_t size = strlen(text), split, room = size + strlen(in) + strlen(mark) + 4;
+	char *spelt = cp_arena_alloc(arena, room);
 
-	if (!t)
+	if (!t || !spelt)
 		return NULL;
 	*t = (struct cp_type){ .kind = CP_TYPE_POINTER, .size = 8, .target = target };
 	split = target && target->text && target->split < size ? target->split : size;
-	spelt = cp_arena_alloc(arena, size + 5);
-	if (!spelt)
-		return NULL;
 	blank = split && (text[split - 1] == '*' || text[split - 1] == ' ') ? "" : " ";
-	t->split = (uint32_t)snprintf(spelt, size + 5, split < size ? "%.*s%s(*" : "%.*s%s*",
-				      (int)split, text, blank);
-	snprintf(spelt + t->split, size + 5 - t->split, "%s%s", split < size ? ")" : "",
-		 text + split);
+	t->split = (uint32_t)snprintf(spelt, room, "%.*s%s%s%s%s", (int)split, text, blank,
+				      split < size ? "(" : "", in, mark);
+	snprintf(spelt + t->split, room - t->split, "%s%s", split < size ? ")" : "", text + split);
 	t->text = spelt;
+	return t;
+}
+
+const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target)
+{
+	return pointer(arena, target, "", "*");
+}
+
+const struct cp_type *cp_type_member_pointer_to(struct cp_arena *arena,
+						const struct cp_type *target,
+						const struct cp_type *containing)
+{
+	struct cp_type *t = pointer(arena, target, containing->name ? containing->name : "", "::*");
+
+	if (t) {
+		const struct cp_type *to = cp_type_strip(target);
+
+		t->kind = CP_TYPE_MEMBER_POINTER;
+		t->size = to && to->kind == CP_TYPE_FUNCTION ? 16 : 8;
+		t->containing = containing;
+	}
 	return t;
 }
 

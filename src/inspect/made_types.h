@@ -12,5 +12,9 @@
 const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target);
 const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
 				       uint64_t count);
+/* A pointer to members of `containing` that are a `target`. */
+const struct cp_type *cp_type_member_pointer_to(struct cp_arena *arena,
+						const struct cp_type *target,
+						const struct cp_type *containing);
 
 #endif

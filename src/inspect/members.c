@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "image/find.h"
+#include "inspect/build.h"
+#include "inspect/number.h"
+#include "inspect/value.h"
 
 #define SEARCH_DEPTH 16
 #define SEARCH_MAX 20000
@@ -111,6 +115,135 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 		cp_error_hint(err, "did you mean %s?", s.near.best);
 	return err;
 }
+
+/* ---- pointers to members ---- */
+
+/* A virtual function that the class itself declares. */
+static const struct cp_type_method *method_of(const struct cp_type *t, const char *name)
+{
+	const struct cp_type_details *d = cp_type_details(t);
+	uint32_t i;
+
+	for (i = 0; d && i < d->method_count; i++)
+		if (!strcmp(d->methods[i].name, name))
+			return &d->methods[i];
+	return NULL;
+}
+
+static CP_ERROR pointer_to(const struct cp_expression_env *env, const struct cp_type *class,
+			   const struct cp_type *type, uint64_t value, struct cp_thing *ret)
+{
+	return cp_number_thing(env, (struct cp_number){ CP_NUMBER_INTEGER, .i = (cp_wide)value },
+			       cp_type_member_pointer_to(env->arena, type, class), ret);
+}
+
+static CP_ERROR member_pointer(const struct cp_expression_env *env, const struct cp_type *class,
+			       const char *name, struct cp_thing *ret)
+{
+	static const struct cp_type function = { .kind = CP_TYPE_FUNCTION,
+						 .text = "? (...)",
+						 .split = 2 };
+	const struct cp_thing whole = cp_thing_at(class, 0);
+	const struct cp_type_method *m = method_of(class, name);
+	struct cp_thing found;
+
+	/* What a virtual one adds to `this` is 0: the second word. */
+	if (m)
+		return pointer_to(env, class, &function, 1 + 8 * m->slot, ret);
+	CP_TRY(cp_member_find(env, &whole, name, &found));
+	if (found.bits)
+		return cp_error_new(CP_ERR_USAGE, 0, "a bit-field has no address");
+	if (found.error) {
+		*ret = found;
+		return NULL;
+	}
+	return pointer_to(env, class, found.type, found.address, ret);
+}
+
+CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,
+			   struct cp_error *why, struct cp_thing *ret, bool *done_ret)
+{
+	const char *last = cp_name_last_part(name);
+	const struct cp_type *type;
+	struct cp_error *err;
+	char *in;
+
+	if (last < name + 3)
+		return why;
+	in = cp_arena_copy(env->arena, name, (size_t)(last - name) - 2);
+	err = in ? env->type(env->ctx, in, &type) : cp_error_nomem();
+	type = err ? NULL : completed(type);
+	cp_error_free(err);
+	if (!type || (type->kind != CP_TYPE_STRUCT && type->kind != CP_TYPE_UNION))
+		return why;
+	cp_error_free(why);
+	CP_TRY(member_pointer(env, type, last, ret));
+	*done_ret = true;
+	return NULL;
+}
+
+/* ---- forms of enums ---- */
+
+static const struct cp_type_variant *form_of(const struct cp_expression_env *env,
+					     const struct cp_thing *thing,
+					     const struct cp_type_details *d)
+{
+	struct cp_thing discriminant;
+	const struct cp_type *t;
+	const uint8_t *bytes;
+
+	if (!d->discriminant)
+		return d->variants;
+	discriminant = part(thing, d->discriminant->offset, d->discriminant->type);
+	t = cp_type_strip(discriminant.type);
+	bytes = cp_thing_bytes(env, &discriminant);
+	return bytes ? cp_variant_by(d, cp_build_number(bytes, t->size), t->size) : NULL;
+}
+
+void cp_member_form(const struct cp_expression_env *env, const struct cp_thing *thing,
+		    struct cp_thing *ret, bool *done_ret)
+{
+	const struct cp_type *t = completed(thing->type);
+	const struct cp_type_details *d =
+		t && t->kind == CP_TYPE_STRUCT && !thing->bits ? cp_type_details(t) : NULL;
+	const struct cp_type_variant *form;
+
+	*done_ret = d && d->variant_count && !d->member_count;
+	if (!*done_ret)
+		return;
+	form = form_of(env, thing, d);
+	t = form ? completed(form->member.type) : NULL;
+	d = t ? cp_type_details(t) : NULL;
+	if (!d) {
+		*ret = (struct cp_thing){ .error = CPROF_VALUE_UNAVAILABLE };
+		return;
+	}
+	*ret = part(thing, form->member.offset, form->member.type);
+	if (!d->member_count && !d->variant_count)
+		*ret = (struct cp_thing){ .error = CPROF_VALUE_NOT_CONSTRUCTED };
+	else if (d->member_count == 1 && !strcmp(d->members[0].name, "__0"))
+		*ret = part(ret, d->members[0].offset, d->members[0].type);
+}
+
+CP_ERROR cp_member_pointed(const struct cp_expression_env *env, const struct cp_thing *thing,
+			   struct cp_thing *pointer, struct cp_thing *ret)
+{
+	const struct cp_type *t = cp_type_strip(pointer->type);
+	struct cp_number offset;
+
+	if (!t || t->kind != CP_TYPE_MEMBER_POINTER || t->size != 8 || !t->target)
+		return cp_error_new(CP_ERR_USAGE, 0, "no pointer to a member: it is of type %s",
+				    t && t->text ? t->text : "(unknown)");
+	offset = cp_number_of(env, pointer);
+	*ret = *pointer;
+	if (!pointer->error)
+		*ret = part(thing, (uint64_t)offset.i, t->target);
+	if (!pointer->error && (uint64_t)offset.i == UINT64_MAX) /* NULL */
+		*ret = (struct cp_thing){ .error = CPROF_VALUE_UNAVAILABLE };
+	return NULL;
+}
+
+/* ---- of this ---- */
 
 bool cp_member_of_this(const struct cp_expression_env *env, struct cp_thing *object,
 		       const char *name, struct cp_thing *ret)

@@ -12,6 +12,21 @@
 CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thing *thing,
 			const char *name, struct cp_thing *ret);
 
+/* A pointer to the member that `S::a` names, where S is a type and `a` is not static, or is
+ * virtual; *done_ret false: it names none, and what is answered is `why`, which is taken. */
+CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,
+			   struct cp_error *why, struct cp_thing *ret, bool *done_ret);
+
+/* What a Rust enum holds in the form that it has: the field of one with a single field,
+ * else the form; NOT_CONSTRUCTED for one that has nothing in it. *done_ret false: it is no
+ * such enum. */
+void cp_member_form(const struct cp_expression_env *env, const struct cp_thing *thing,
+		    struct cp_thing *ret, bool *done_ret);
+
+/* The member of a thing that a pointer to a member leads to. */
+CP_ERROR cp_member_pointed(const struct cp_expression_env *env, const struct cp_thing *thing,
+			   struct cp_thing *pointer, struct cp_thing *ret);
+
 /* The same of what `object`, which is `this`, points to; false: there is none. */
 bool cp_member_of_this(const struct cp_expression_env *env, struct cp_thing *object,
 		       const char *name, struct cp_thing *ret);

@@ -86,7 +86,10 @@ struct cp_number cp_number_of(const struct cp_expression_env *env, struct cp_thi
 bool cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing)
 {
 	struct cp_number n = cp_number_of(env, thing);
+	const struct cp_type *t = cp_type_strip(thing->type);
 
+	if (t && t->kind == CP_TYPE_MEMBER_POINTER && t->size == 8) /* 0 is the first member */
+		return n.i != (cp_wide)UINT64_MAX;
 	/* What is no number is there. */
 	return n.kind == CP_NUMBER_INTEGER ? n.i != 0
 	       : n.kind == CP_NUMBER_FLOAT ? n.f < 0 || n.f > 0 || isnan(n.f)

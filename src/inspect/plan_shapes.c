@@ -239,7 +239,12 @@ static CP_ERROR ask_one(struct imagined *m, struct cp_shape_scope *scope)
 
 	CP_TRY(ask_number(scope, CP_TERM_when, &ignored));
 	CP_TRY(cp_shape_term(scope, CP_TERM_value, &thing));
-	return note_thing(m, &thing, m->depth) ? NULL : no_plan();
+	if (!note_thing(m, &thing, m->depth))
+		return no_plan();
+	if (!scope->row->terms[CP_TERM_other])
+		return NULL;
+	CP_TRY(cp_shape_term(scope, CP_TERM_other, &thing));
+	return note_thing(m, &thing, m->depth + 1) ? NULL : no_plan();
 }
 
 static bool visit(void *ctx, const struct cp_thing *key, const struct cp_thing *value)

@@ -183,6 +183,39 @@ static void print_entry(struct cp_buf *out, const cprof_value *v,
 	print(out, &v->items[1], style, depth);
 }
 
+/* A form of a Rust enum, which is called as its type, with fields that have no names. */
+bool cp_value_is_form(const cprof_value *v)
+{
+	const cprof_value *form = v->items;
+	char name[16];
+	uint32_t i;
+
+	if (v->kind != CPROF_VALUE_STRUCT || v->count != 1 || v->cut || v->entry ||
+	    form->kind != CPROF_VALUE_STRUCT || !form->count || form->cut ||
+	    !has_text(form->name) || !form->type || strcmp(form->name, form->type) != 0)
+		return false;
+	for (i = 0; i < form->count; i++) {
+		snprintf(name, sizeof(name), "__%" PRIu32, i);
+		if (!form->items[i].name || strcmp(form->items[i].name, name) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* `Some(5)`, as Rust has it. */
+static void print_form(struct cp_buf *out, const cprof_value *form,
+		       const struct cp_value_style *style, unsigned depth)
+{
+	uint32_t i;
+
+	print_name(out, form->name);
+	for (i = 0; i < form->count; i++) {
+		cp_buf_str(out, i ? ", " : "(");
+		print(out, &form->items[i], style, depth + 1);
+	}
+	cp_buf_u8(out, ')');
+}
+
 static void print_items(struct cp_buf *out, const cprof_value *v,
 			const struct cp_value_style *style, unsigned depth)
 {
@@ -374,6 +407,8 @@ static void print(struct cp_buf *out, const cprof_value *v, const struct cp_valu
 	case CPROF_VALUE_ARRAY:
 		if (is_entry(v))
 			print_entry(out, v, style, depth);
+		else if (cp_value_is_form(v))
+			print_form(out, v->items, style, depth);
 		else
 			print_items(out, v, style, depth);
 		break;

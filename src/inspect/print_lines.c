@@ -188,6 +188,17 @@ static void print(struct lines *l, const cprof_value *v, size_t indent, size_t u
 			cp_buf_u8(l->out, '&');
 		v = to;
 	}
+	if (cp_value_is_form(v)) {
+		v = v->items;
+		cp_escape(l->out, CP_ESCAPE_TERMINAL, v->name, strlen(v->name));
+		used += cp_text_columns(v->name) + 1;
+		if (v->count == 1) {
+			cp_buf_u8(l->out, '(');
+			print(l, v->items, indent, used, depth + 1);
+			cp_buf_u8(l->out, ')');
+			return;
+		}
+	}
 	print_parts(l, v, indent, depth);
 }
 

@@ -50,6 +50,26 @@ uint64_t cp_type_wide_characters(const struct cp_type *type)
 	return 0;
 }
 
+bool cp_type_is_flexible(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	/* One that was made is as long as it says. */
+	return t && t->kind == CP_TYPE_ARRAY && t->unit && !t->bound && !t->count &&
+	       (cp_language_is_c(t->language) || cp_language_is_cplusplus(t->language));
+}
+
+bool cp_type_has_flexible(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+
+	if (!t || t->kind != CP_TYPE_STRUCT)
+		return false;
+	d = cp_type_details(cp_type_complete(cp_type_image(t), t));
+	return d && d->member_count && cp_type_is_flexible(d->members[d->member_count - 1].type);
+}
+
 bool cp_type_is_reserved(const struct cp_type *type)
 {
 	const struct cp_type_details *d = cp_type_details(type);

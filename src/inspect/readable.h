@@ -19,4 +19,9 @@ bool cp_type_is_character(const struct cp_type *type);
  * is the C library's own business. */
 bool cp_type_is_reserved(const struct cp_type *type);
 
+/* An array at the end of a structure whose type does not say how long it is. */
+bool cp_type_is_flexible(const struct cp_type *type);
+/* A structure that ends with one. */
+bool cp_type_has_flexible(const struct cp_type *type);
+
 #endif

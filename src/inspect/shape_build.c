@@ -441,16 +441,16 @@ static const char *held_name(struct cp_build *b, struct cp_shape_scope *scope,
 	return name ? name : cp_type_full_name(type);
 }
 
-/* What is held says of which type it is: {int=42}. */
-static CP_ERROR build_held(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
-			   const struct cp_thing *thing, unsigned depth, unsigned hops)
+/* What says of itself what it is: {int=42}, {unexpected=7}. */
+static CP_ERROR build_named(struct cp_build *b, cprof_value *v, const char *name,
+			    const struct cp_thing *thing, unsigned depth, unsigned hops)
 {
 	cprof_value *item = cp_arena_alloc(b->arena, sizeof(*item));
 
-	if (!item)
+	if (!item || !name)
 		return cp_error_nomem();
 	build_thing(b, item, thing, depth + 1, hops);
-	item->name = held_name(b, scope, thing->type);
+	item->name = name;
 	v->kind = CPROF_VALUE_STRUCT;
 	v->items = item;
 	v->count = 1;
@@ -464,13 +464,18 @@ static CP_ERROR build_one(struct cp_build *b, cprof_value *v, struct cp_shape_sc
 	const char *word;
 
 	CP_TRY(cp_shape_stands_for(scope, &thing, &word));
+	word = word ? cp_arena_copy(b->arena, word, strlen(word)) : NULL;
+	if (word && scope->row->terms[CP_TERM_other]) {
+		CP_TRY(cp_shape_term(scope, CP_TERM_other, &thing));
+		return build_named(b, v, word, &thing, depth, hops);
+	}
 	if (word) {
 		v->kind = CPROF_VALUE_ENUM;
-		v->symbol = cp_arena_copy(b->arena, word, strlen(word));
+		v->symbol = word;
 		return NULL;
 	}
 	if (scope->row->kind == CP_SHAPE_HELD && !thing.error)
-		return build_held(b, v, scope, &thing, depth, hops);
+		return build_named(b, v, held_name(b, scope, thing.type), &thing, depth, hops);
 	build_thing(b, v, &thing, depth, hops);
 	cp_shape_put_unit(b, v, cp_type_strip(scope->self.type), scope->row);
 	return NULL;

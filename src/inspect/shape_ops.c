@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/members.h"
 #include "inspect/number.h"
 #include "inspect/plan_shapes.h"
 #include "inspect/shape_build.h"
@@ -78,6 +79,8 @@ static CP_ERROR behind(const struct cp_expression_env *env, const struct cp_thin
 	*done_ret = q.done;
 	if (q.done)
 		*ret = q.found;
+	else if (!thing->error)
+		cp_member_form(env, thing, ret, done_ret);
 	return NULL;
 }
 

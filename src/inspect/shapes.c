@@ -222,7 +222,8 @@ bool cp_shape_by_type(struct cp_image *image, const struct cp_type *t,
 		if (!place(image, t, terms[CP_TERM_value], &s.pointer, &s.type))
 			return false;
 	} else if (row->kind == CP_SHAPE_CHOICE) {
-		if (!place(image, t, terms[CP_TERM_value], &s.pointer, &s.type) ||
+		if (terms[CP_TERM_other] ||
+		    !place(image, t, terms[CP_TERM_value], &s.pointer, &s.type) ||
 		    !place(image, t, terms[CP_TERM_when], &s.length, &type) ||
 		    cp_type_strip(type)->size != 1)
 			return false;

@@ -16,7 +16,8 @@ enum cp_shape_kind {
 	CP_SHAPE_TEXT, /* `length` characters at `at` */
 	CP_SHAPE_ROW, /* elements in a row at `at`: `count` of them, or up to `end` */
 	CP_SHAPE_VALUE, /* it is its `value` */
-	CP_SHAPE_CHOICE, /* its `value` when `when` is true, else the word `none` */
+	/* its `value` when `when` is true, else the word `none`, or `other` under that name */
+	CP_SHAPE_CHOICE,
 	CP_SHAPE_VARIANT, /* at `at`, the argument of its template with the number `index` */
 	CP_SHAPE_DURATION, /* `value` ticks, of `unit` or what the type's name says */
 	CP_SHAPE_DATE, /* so many since 1970-01-01 */
@@ -43,6 +44,7 @@ enum cp_shape_kind {
 	X(value) \
 	X(when) \
 	X(none) \
+	X(other) \
 	X(used) \
 	X(first) \
 	X(next) \

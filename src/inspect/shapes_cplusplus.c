@@ -237,6 +237,27 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 		  TERM(when) = "_M_payload._M_engaged",
 		  TERM(none) = "nullopt",
 	  } },
+	{ "expected<void,*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "_M_void",
+		  TERM(when) = "_M_has_value",
+		  TERM(none) = "unexpected",
+		  TERM(other) = "_M_unex",
+	  } },
+	{ "expected<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "_M_val",
+		  TERM(when) = "_M_has_value",
+		  TERM(none) = "unexpected",
+		  TERM(other) = "_M_unex",
+	  } },
+	{ "unexpected<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "_M_unex",
+	  } },
 	{ "variant<*",
 	  CP_SHAPE_VARIANT,
 	  {

@@ -9,6 +9,7 @@
 
 #include "image/jit.h"
 #include "image/location.h"
+#include "inspect/readable.h"
 
 #define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
 
@@ -107,6 +108,9 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 				     : lacking(v->type,
 					       asked.error ? asked.error : CPROF_VALUE_UNAVAILABLE);
 	thing = cp_thing_at(v->type, parts[0].value);
+	if (cp_type_has_flexible(v->type))
+		thing.extent = cp_image_variable_size(of->image, (struct cp_vaddr){ thing.address -
+										    of->bias });
 	if (!is_constructed(&asked, global, thing.address))
 		thing.error = CPROF_VALUE_NOT_CONSTRUCTED;
 	return thing;

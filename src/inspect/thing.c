@@ -157,6 +157,7 @@ const cprof_value *cp_thing_value(const struct cp_expression_env *env, const str
 	struct cp_build b;
 	const struct cp_type *t;
 	struct cp_bytes from;
+	uint64_t size;
 	cprof_value *v = cp_arena_alloc(&env->values->memory, sizeof(*v));
 
 	if (!v)
@@ -178,7 +179,10 @@ const cprof_value *cp_thing_value(const struct cp_expression_env *env, const str
 		cp_build_bits(&b, v, thing->bits, from);
 		return v;
 	}
-	from = read_bytes(&b, thing, t ? t->size : 0);
+	size = t ? t->size : 0;
+	size = thing->extent > size ? thing->extent : size;
+	b.clipped = size > env->limits->value;
+	from = read_bytes(&b, thing, size);
 	if (thing->in_memory && t && t->size && !from.size)
 		cp_build_error(v, CPROF_VALUE_UNREADABLE, thing->address);
 	else

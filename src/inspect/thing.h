@@ -17,6 +17,7 @@ struct cp_thing {
 	uint64_t address;
 	const uint8_t *bytes;
 	uint64_t size; /* of bytes */
+	uint64_t extent; /* in memory: how many belong to it, beyond its type's; 0: not told */
 	const struct cp_type_member *bits; /* it is a bit-field of what is there; or NULL */
 	uint8_t source; /* cprof_value_source */
 	uint8_t error; /* cprof_value_error: it can't be had; `address`: where not */

@@ -7,6 +7,7 @@
 
 #include "inspect/bytes.h"
 #include "inspect/classify.h"
+#include "inspect/member_pointers.h"
 #include "inspect/notes.h"
 #include "inspect/readable.h"
 #include "inspect/scalar.h"
@@ -100,14 +101,31 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 static void build_member(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
 			 struct cp_bytes from, unsigned depth, unsigned hops)
 {
-	const struct cp_type *t = cp_type_strip(m->type);
+	const uint64_t size =
+		cp_type_is_flexible(m->type) ? UINT64_MAX : cp_type_strip(m->type)->size;
 
 	v->name = m->name;
 	v->source = b->source;
 	if (m->flags & CP_MEMBER_BITS)
 		cp_build_bits(b, v, m, from);
 	else
-		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, t->size), depth, hops);
+		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, size), depth, hops);
+}
+
+const struct cp_type_variant *cp_variant_by(const struct cp_type_details *d, uint64_t value,
+					    uint64_t size)
+{
+	const uint64_t mask = size < 8 ? (UINT64_C(1) << 8 * size) - 1 : UINT64_MAX;
+	const struct cp_type_variant *otherwise = NULL;
+	uint32_t i;
+
+	for (i = 0; i < d->variant_count; i++) {
+		if (d->variants[i].otherwise)
+			otherwise = &d->variants[i];
+		else if (!((d->variants[i].value ^ value) & mask))
+			return &d->variants[i];
+	}
+	return otherwise;
 }
 
 /* The form of a Rust enum that its discriminant says; NULL: it can't be read. */
@@ -115,10 +133,7 @@ static const struct cp_type_variant *variant_of(const struct cp_type_details *d,
 						struct cp_bytes from, uint64_t *value_ret)
 {
 	const struct cp_type *t = d->discriminant ? cp_type_strip(d->discriminant->type) : NULL;
-	const struct cp_type_variant *otherwise = NULL;
 	struct cp_bytes at;
-	uint64_t mask;
-	uint32_t i;
 
 	*value_ret = 0;
 	if (!t)
@@ -127,14 +142,7 @@ static const struct cp_type_variant *variant_of(const struct cp_type_details *d,
 	if (!at.size || at.size < t->size)
 		return NULL;
 	*value_ret = cp_build_number(at.at, at.size);
-	mask = at.size < 8 ? (UINT64_C(1) << 8 * at.size) - 1 : UINT64_MAX;
-	for (i = 0; i < d->variant_count; i++) {
-		if (d->variants[i].otherwise)
-			otherwise = &d->variants[i];
-		else if (!((d->variants[i].value ^ *value_ret) & mask))
-			return &d->variants[i];
-	}
-	return otherwise;
+	return cp_variant_by(d, *value_ret, at.size);
 }
 
 static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_type *t,
@@ -225,13 +233,15 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	const struct cp_type *element = cp_type_strip(t->target);
 	uint64_t size = element ? element->size : 0, there, i, run;
 	cprof_value *items;
+	const bool flexible = cp_type_is_flexible(t);
 	uint32_t n = 0, max = b->limits->elements;
 
 	v->kind = CPROF_VALUE_ARRAY;
 	v->address = from.address;
+	v->cut = flexible; /* nobody says how many there are */
 	if (!size)
 		return;
-	there = from.size / size < t->count ? from.size / size : t->count;
+	there = from.size / size < t->count || flexible ? from.size / size : t->count;
 	if (there >= CP_VALUE_FOLD)
 		cp_note_folds(b, v);
 	items = cp_arena_array(b->arena, there < max ? there : max, sizeof(*items));
@@ -249,7 +259,7 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	}
 	v->items = items;
 	v->count = items ? n : 0;
-	v->cut = i < t->count;
+	v->cut = flexible ? !there || i < there || b->clipped : i < t->count;
 }
 
 /* The same of characters of `unit` bytes. */
@@ -264,19 +274,31 @@ static void set_wide(struct cp_build *b, cprof_value *v, struct cp_bytes from, u
 	v->cut = length > most || (!ended && !whole);
 }
 
+/* Characters of C in a row, which are one value as a number is; not numbers of one byte. */
+static bool is_text(const struct cp_type *t)
+{
+	const struct cp_type *of =
+		t->kind == CP_TYPE_ARRAY && cp_type_characters(t) ? cp_type_strip(t->target) : NULL;
+
+	return of && of->name && !strcmp(of->name, "char");
+}
+
 static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			struct cp_bytes from, unsigned depth, unsigned hops)
 {
-	const struct cp_type *characters = cp_type_characters(t);
 	const uint64_t wide = t->kind == CP_TYPE_ARRAY ? cp_type_wide_characters(t) : 0;
+	const bool flexible = cp_type_is_flexible(t);
+	bool tried;
 
+	/* Text up to a NUL, as where a pointer leads to. */
+	if (flexible && is_text(t) && !from.size && from.address && cp_build_is_whole(b))
+		from = cp_build_memory(b, from.address, b->limits->string + UINT64_C(1), &tried);
 	if (wide && from.size) {
 		set_wide(b, v, from, wide, from.size == t->size);
 		return;
 	}
-	if (characters && t->kind == CP_TYPE_ARRAY && cp_type_strip(t->target)->name &&
-	    !strcmp(cp_type_strip(t->target)->name, "char") && from.size) {
-		set_text(b, v, from, from.size == t->size);
+	if (is_text(t) && from.size) {
+		set_text(b, v, from, from.size == t->size && !flexible);
 		return;
 	}
 	cp_build_elements(b, v, t, from, depth, hops);
@@ -373,7 +395,8 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 	if (b->notes && cp_shape_next(b->shapes, t, NULL))
 		cp_note_depends(b);
 	if (b->around_count == CP_VALUE_DEPTH ||
-	    (depth >= b->limits->depth && !(b->live && cp_shape_is_plain(t)))) {
+	    (depth >= b->limits->depth && !(b->live && cp_shape_is_plain(t)) && !is_text(t) &&
+	     !(t->kind == CP_TYPE_ARRAY && cp_type_wide_characters(t)))) {
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}
@@ -422,9 +445,7 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		build_pointer(b, v, t, from.at, depth, hops);
 	} else if (t->kind == CP_TYPE_MEMBER_POINTER) {
-		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
-		v->kind = CPROF_VALUE_POINTER;
-		v->u.u = cp_build_number(from.at, 8);
+		cp_build_member_pointer(b, v, t, from);
 	} else {
 		cp_note_number(b, v, t, from.at, 0, (unsigned)t->size * 8);
 		cp_build_scalar(b, v, type, t, from.at);

@@ -31,4 +31,8 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 /* The part of `from` at `offset`; less than `size` when that is all there is. */
 struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t size);
 
+/* The form of a Rust enum whose discriminant is `value`, of `size` bytes; NULL: none is. */
+const struct cp_type_variant *cp_variant_by(const struct cp_type_details *d, uint64_t value,
+					    uint64_t size);
+
 #endif

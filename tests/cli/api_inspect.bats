@@ -34,6 +34,7 @@ setup_file() {
 		numbers[1] = 2
 		numbers[0..1] = {1, 2}
 		text == "a text" = true
+		"x" = "x"
 		sizeof(struct node) = 16
 		Counter::literal = 13
 		late()::one = <not constructed>

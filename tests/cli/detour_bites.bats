@@ -686,7 +686,8 @@ END
 	done
 }
 
-# A step in a detour is no way back to where the detour begins.
+# A step in a detour, in a slot, or in a jump that leads there is no way back to where it
+# begins. By breakpoints each step is one of those that it takes alone.
 @test "a program that steps through its own code" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	cat >step.c <<'END'
@@ -695,36 +696,67 @@ END
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
-__attribute__((noinline, noclone)) long work(long x) { __asm__(""); return x * 3 + 1; }
-static volatile int steps, in_work;
+#define OWN __attribute__((noinline, noipa))
+OWN long work(long x) { return x * 3; } /* so small that its jump needs a hop */
+OWN long calls(long x) { return work(x) + 1; }
+OWN long jumps(long x) { return x > 2 ? work(x + 1) : x; }
+static long (*volatile table[])(long) = { work, calls, jumps };
+OWN long through(long x) { return table[x % 3](x) + table[(x + 1) % 3](x); }
+OWN long recurs(long n) { return n <= 0 ? 1 : n * recurs(n - 1); }
+OWN void copies(char *to, const char *from, size_t n)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+OWN long late(long x) { return x ^ 5; }
+OWN long asks(void) { long r; __asm__ volatile("syscall" : "=a"(r) : "a"(186) : "rcx", "r11", "memory"); return r > 0; }
+OWN long all(long x)
+{
+	char a[8] = "stepped", b[8];
+	copies(b, a, 8);
+	return calls(x) + jumps(x) + through(x) + recurs(x) + b[1] + asks() + (x > 7 ? late(x) : 0);
+}
+extern char __executable_start[];
+static long at[10000];
+static volatile int steps;
 static void step(int n, siginfo_t *i, void *context)
 {
-	greg_t pc = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 	(void)n; (void)i;
-	in_work += pc - (greg_t)work >= 0 && pc - (greg_t)work < 16;
-	if (++steps > 10000) { puts("no end of it"); fflush(stdout); _Exit(1); }
+	at[steps++] = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	if (steps == 10000) { puts("no end of it"); fflush(stdout); _Exit(1); }
 }
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_sigaction = step, .sa_flags = SA_SIGINFO };
-	long got = 0, sum = 0;
-	for (long i = 0; i < 100; i++) sum += work(i);
+	long sum = 0, before = atoi(argv[1]);
+	(void)argc;
+	for (long i = 0; i < before; i++) sum += all(i & 7);
 	sigaction(SIGTRAP, &sa, NULL);
-	for (int i = 0; i < 20; i++) {
-		__asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq\n mov $3, %%edi\n call work\n pushfq\n andq $~0x100, (%%rsp)\n popfq"
-				 : "=a"(got) : : "rdi", "rsi", "rdx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
-		sum += got;
+	for (long i = 0; i < 10; i++) {
+		__asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" : : : "memory", "cc");
+		sum += all(i);
+		__asm__ volatile("pushfq\n andq $~0x100, (%%rsp)\n popfq" : : : "memory", "cc");
 	}
-	printf("%ld, %s\n", sum, steps >= 100 && in_work >= 20 ? "stepped" : "not stepped");
+	printf("%ld\n", sum);
+	for (int i = 0; i < steps && argv[2]; i++) printf("%lx\n", at[i] - (long)__executable_start);
 }
 END
 	gcc -O1 -g -mno-red-zone -o step step.c
-	alone ./step
-	for how in "" --traps; do
-		traced -t work $how -- ./step
-		assert_equal "$(calls work)" 120
+	for before in 0 100; do # the first call is made by who steps; or is one of many
+		alone ./step $before steps
+		for what in program work work,late all; do
+			traced -t $what --traps -- ./step $before steps
+		done
+		"$CPROF" cover -q -o cover.data -- ./step $before steps >traced.out
+		diff alone.out traced.out
+		alone ./step $before
+		for what in program work work,late all; do
+			for how in "" --fast "-a -r"; do
+				traced -t $what $how -- ./step $before
+			done
+		done
+		traced -t work,late -- ./step $before
+		assert_equal "$(calls late)" $((2 + before / 1000))
 	done
-	traced -t work -a -r -- ./step
 }
 
 @test "threads that have a hundred bytes of stack left" {

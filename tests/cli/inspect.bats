@@ -99,7 +99,11 @@ judge() {
 			server.color == 6
 			each
 			own
+			-7 / 2
+			-7 % 4
 		END
+		# What begins with a number is no option.
+		[ "$("$CPROF" inspect "$pid" '-7 / 2')" = '-7 / 2 = -3' ]
 		finish
 	done
 }

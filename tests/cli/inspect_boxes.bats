@@ -176,6 +176,38 @@ says() {
 	done
 }
 
+@test "of an expected value what it holds is shown, and nothing else" {
+	needs g++
+	local name how
+	for compiler in "g++ -O0" "g++ -O2 -gdwarf-4"; do
+		# shellcheck disable=SC2086
+		$compiler -std=c++23 -g -o expected "$SOURCES/tests/cli/inspect_expected.cpp"
+		begin expected
+		grep ' = ' said >wanted
+		[ "$(wc -l <wanted)" = 7 ]
+		: >shown
+		while read -r name _; do
+			"$CPROF" inspect "$pid" "$name" >>shown
+		done <wanted
+		diff wanted shown || complain "$compiler"
+		"$CPROF" inspect "$pid" 'number + 1' '*number' 'list[1]' 'point.y' 'other.y' >shown
+		diff shown - <<-'END'
+			number + 1 = 6
+			*number = 5
+			list[1] = 2
+			point.y = 2
+			other.y = <not constructed>
+		END
+		finish
+		for how in '' --traps; do
+			# shellcheck disable=SC2086
+			"$CPROF" run -q $how -o x.data -t take -a -- ./expected </dev/null >/dev/null
+			"$CPROF" replay x.data | grep -o 'take(.*)' >shown
+			grep '^take' said | diff - shown || complain "$compiler $how"
+		done
+	done
+}
+
 # The packages of libc++ for developers and of libunwind exclude each other in Debian 12:
 # $LIBCXX is where the former was unpacked (dpkg -x libc++-14-dev_*.deb DIR).
 libcxx() {
@@ -408,4 +440,55 @@ END
 	assert_line 'm["k"] = 7'
 	assert_line 'b[5] = "v5"'
 	finish
+}
+
+@test "Rust's enums read as they are written, and expressions see through them" {
+	needs rustc gdb
+	rustc --edition 2021 -g -o forms "$SOURCES/tests/cli/inspect_forms.rs" 2>warnings
+	begin forms
+	"$CPROF" inspect --frame=hold "$pid" | sed '1d; s/0x[0-9a-f]* -> //' >got
+	diff got - <<-'END'
+		five = Some(5)
+		none = None
+		point = Some({x=1, y=2})
+		nested = Some(Some(7))
+		boxed = Some({x=3, y=4})
+		no_box = None
+		list = Some({1, 2, 3})
+		text = Ok("fine")
+		bad = Err(-3)
+		shapes = <optimized out>
+		referred = Some({x=3, y=4})
+	END
+	"$CPROF" inspect --frame=hold "$pid" five none nested bad | sed 1d >got
+	gdb -q -nx -batch -p "$pid" -ex 'frame function inspect_forms::hold' -ex 'info args' 2>errors |
+		sed -nE 's/core::(option::Option|result::Result)<[a-zA-Z0-9:<>, ]*>:://g; /^(five|none|nested|bad) = /p' |
+		diff got -
+	"$CPROF" inspect --frame=hold "$pid" 'five + 1' '*five' '*none' point.x 'point->y' '*point' '**nested' \
+		'nested + 1' boxed.x '*boxed' no_box.x 'list[1]' 'list[0..1]' '*text' 'bad + 1' referred.x 'referred->y' \
+		five.Some.__0 'five == 5' | sed 1d >got
+	diff got - <<-'END'
+		five + 1 = 6
+		*five = 5
+		*none = <not constructed>
+		point.x = 1
+		point->y = 2
+		*point = {x=1, y=2}
+		**nested = 7
+		nested + 1 = 8
+		boxed.x = 3
+		*boxed = {x=3, y=4}
+		no_box.x = <not constructed>
+		list[1] = 2
+		list[0..1] = {1, 2}
+		*text = "fine"
+		bad + 1 = -2
+		referred.x = 3
+		referred->y = 4
+		five.Some.__0 = 5
+		five == 5 = true
+	END
+	finish
+	"$CPROF" run -q -o x.data -t inspect_forms::look -a -- ./forms </dev/null >/dev/null
+	"$CPROF" replay x.data | grep -F 'look(Some(5), None, &Some({x=1, y=2}))'
 }

@@ -258,3 +258,32 @@ text = "depth 0"' ]
 		finish
 	done
 }
+
+@test "what a thread that wakes up has not is told once" {
+	needs gcc
+	cat >naps.c <<-'END'
+		#include <poll.h>
+		#include <stdio.h>
+		#include <time.h>
+		int naps = 1;
+		void nap(int n) { nanosleep(&(struct timespec){ .tv_nsec = n }, NULL); }
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			while (!poll(&(struct pollfd){ .fd = 0, .events = POLLIN }, 1, 0))
+				nap(20000);
+			return 0;
+		}
+	END
+	gcc -g -O0 -o naps naps.c
+	begin naps
+	for _ in $(seq 30); do
+		separately "$CPROF" inspect "$pid" --frame=main nosuch naps nosuch2
+		assert_failure 1
+		[ "$(grep -c '^cprof: nosuch: ' <<<"$stderr")" = 1 ]
+		[ "$(grep -c '^cprof: nosuch2: ' <<<"$stderr")" = 1 ]
+		[ "$(tail -n1 <<<"$output")" = 'naps = 1' ]
+	done
+	finish
+}

@@ -58,7 +58,7 @@ unless_unknown() {
 			texts.2) unless_unknown "$text" 3 n ;;
 			point.0) unless_unknown "$text" '{x=1, y=2, z=3.5}' p ;;
 			point.1) unless_unknown "$text" '{__0=4, __1=5.5, __2=6}' q ;;
-			option.0) unless_unknown "$text" '{Some={__0=5}}' o ;;
+			option.0) unless_unknown "$text" 'Some(5)' o ;;
 			option.1) unless_unknown "$text" '{__0=10, __1=20}' w ;;
 			option.2) unless_unknown "$text" true b ;;
 			esac

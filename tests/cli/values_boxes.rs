@@ -59,13 +59,13 @@ fn main() {
     call!(take_vec, "&{1, 2, 3}", &vec![1, 2, 3]);
     call!(take_vec, "&{}", &vec![]);
     let shapes = vec![Shape::Circle(2.5), Shape::Rect { w: 1, h: 2 }, Shape::Nothing];
-    call!(take_shapes, "&{{Circle={__0=2.5}}, {Rect={w=1, h=2}}, Nothing}", &shapes);
-    call!(take_options, "&{{Some={__0=\"a\"}}, None}", &vec![Some(text("a")), None]);
+    call!(take_shapes, "&{Circle(2.5), {Rect={w=1, h=2}}, Nothing}", &shapes);
+    call!(take_options, "&{Some(\"a\"), None}", &vec![Some(text("a")), None]);
     call!(take_string, "&\"text\"", &text("text"));
     call!(take_str, "\"a str\"", "a str");
-    call!(take_option, "&{Some={__0=\"some\"}}", &Some(text("some")));
+    call!(take_option, "&Some(\"some\")", &Some(text("some")));
     call!(take_option, "&None", &None);
-    call!(take_box, "{Some={__0=&{x=1, y=2}}}", Some(Box::new(Point { x: 1, y: 2 })));
+    call!(take_box, "Some(&{x=1, y=2})", Some(Box::new(Point { x: 1, y: 2 })));
     call!(take_box, "None", None);
     call!(take_map, "&{[\"one\"] = 1}", &HashMap::from([(text("one"), 1)]));
     call!(take_set, "&{7}", &HashSet::from([7]));
@@ -74,7 +74,7 @@ fn main() {
     call!(take_arc, "&{x=7, y=8}", &Arc::new(Point { x: 7, y: 8 }));
     call!(take_arc_str, "&\"counted\"", &Arc::from("counted"));
     call!(take_cell, "&9", &RefCell::new(9));
-    call!(take_result, "&{Ok={__0=1}}", &Ok(1));
-    call!(take_result, "&{Err={__0=\"bad\"}}", &Err(text("bad")));
+    call!(take_result, "&Ok(1)", &Ok(1));
+    call!(take_result, "&Err(\"bad\")", &Err(text("bad")));
     call!(take_slice, "{{x=1, y=2}}", &[Point { x: 1, y: 2 }]);
 }

@@ -205,6 +205,7 @@ static void on_takes(cprof_profiler *prof, const cprof_function *function,
 	evaluate("numbers[1]", NULL, CPROF_OK);
 	evaluate("numbers[0..1]", NULL, CPROF_OK);
 	evaluate("text == \"a text\"", NULL, CPROF_OK);
+	evaluate("\"x\"", NULL, CPROF_OK);
 	evaluate("sizeof(struct node)", NULL, CPROF_OK);
 	evaluate("Counter::literal", NULL, CPROF_OK);
 	evaluate("late()::one", NULL, CPROF_E_DATA_INCOMPLETE);

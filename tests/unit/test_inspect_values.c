@@ -104,7 +104,7 @@ static const char *behind(const char *at)
 	int depth = 0;
 
 	for (; *at && (depth || (*at != ',' && *at != ')')); at++)
-		depth += (*at == '{') - (*at == '}');
+		depth += (*at == '{' || *at == '(') - (*at == '}' || *at == ')');
 	return at;
 }
 

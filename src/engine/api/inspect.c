@@ -165,7 +165,7 @@ static cprof_status begin(struct asked *a, cprof_call_context *handle)
 	cp_value_arena_reset(s->object_arena);
 	a->scoped = a->x && a->x->frame && a->x->signature && engine_frame_scope(a->x, &a->scope);
 	a->memory = (struct cp_reader){ read_now, a };
-	a->env = (struct cp_expression_env){ .arena = &a->arena,
+	a->env = (struct cp_expression_env){ .arena = &s->object_arena->memory,
 					     .memory = &a->memory,
 					     .variable = variable_named,
 					     .type = type_named,
@@ -245,7 +245,6 @@ cprof_status cprof_evaluate(const char *text, cprof_call_context *context, cprof
 	err = cp_expression_parse(text, &expression);
 	if (!err)
 		err = cp_expression_evaluate(expression, &a.env, &thing);
-	cp_condition_destroy(expression);
 	if (err) {
 		status = refuse(&a, err, ret);
 	} else {
@@ -257,6 +256,7 @@ cprof_status cprof_evaluate(const char *text, cprof_call_context *context, cprof
 		if (!thing.type && !thing.error)
 			status = CPROF_E_NO_DEBUG_INFO;
 	}
+	cp_condition_destroy(expression); /* a text that it has was the thing */
 	end(&a);
 	return status;
 }

@@ -33,6 +33,8 @@
 	X(external, external) \
 	X(artificial, artificial) \
 	X(virtuality, virtuality) \
+	X(vtable_slot, vtable_elem_location) \
+	X(containing, containing_type) \
 	X(convention, calling_convention) \
 	X(vector, GNU_vector) \
 	X(prototyped, prototyped) \

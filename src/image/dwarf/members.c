@@ -24,6 +24,7 @@ struct reading {
 	CP_VEC(struct cp_type_member) members;
 	CP_VEC(struct cp_type_enumerator) enumerators;
 	CP_VEC(struct cp_type_variant) variants;
+	CP_VEC(struct cp_type_method) methods;
 	bool copies, copies_deleted; /* has a copy or move constructor that can be used; can't */
 };
 
@@ -146,6 +147,28 @@ static bool takes_itself(struct reading *r, struct cp_walk w)
 	return itself && n == 2;
 }
 
+/* DW_OP_constu 2; false: what the object is decides. */
+static bool read_slot(const struct cp_attr *attr, uint64_t *ret)
+{
+	struct cp_cursor c;
+
+	if (!attr->form || !attr->block)
+		return attr->form && cp_attr_number(attr, ret);
+	c = cp_cursor(attr->block, attr->u);
+	if (cp_cursor_u8(&c) != DW_OP_constu)
+		return false;
+	*ret = cp_cursor_uleb(&c);
+	return !c.bad && !cp_cursor_left(&c);
+}
+
+static void add_virtual(struct reading *r, const struct cp_attrs *a, const char *name)
+{
+	struct cp_type_method m = { .linkage = cp_attr_string(r->unit, &a->linkage), .name = name };
+
+	if (name && read_slot(&a->vtable_slot, &m.slot) && r->methods.count < MAX_MEMBERS)
+		cp_vec_push(&r->methods, m);
+}
+
 static void look_at_method(struct reading *r, const struct cp_attrs *a, const struct cp_walk *w,
 			   bool children)
 {
@@ -153,8 +176,10 @@ static void look_at_method(struct reading *r, const struct cp_attrs *a, const st
 	size_t length = own ? strcspn(own, "<") : 0;
 	uint64_t n = 0;
 
-	if (cp_attr_number(&a->virtuality, &n) && n)
+	if (cp_attr_number(&a->virtuality, &n) && n) {
 		r->to->flags |= CP_DETAILS_VIRTUAL;
+		add_virtual(r, a, name);
+	}
 	if (!name || cp_attr_flag(&a->artificial))
 		return;
 	n = 0;
@@ -268,6 +293,8 @@ static void keep_all(struct reading *r)
 	to->enumerators =
 		keep(r, r->enumerators.items, r->enumerators.count, sizeof(*to->enumerators));
 	to->variants = keep(r, r->variants.items, r->variants.count, sizeof(*to->variants));
+	to->methods = keep(r, r->methods.items, r->methods.count, sizeof(*to->methods));
+	to->method_count = to->methods ? (uint32_t)r->methods.count : 0;
 	to->member_count = to->members ? (uint32_t)r->members.count : 0;
 	to->enumerator_count = to->enumerators ? (uint32_t)r->enumerators.count : 0;
 	to->variant_count = to->variants ? (uint32_t)r->variants.count : 0;
@@ -276,6 +303,7 @@ static void keep_all(struct reading *r)
 	cp_vec_free(&r->members);
 	cp_vec_free(&r->enumerators);
 	cp_vec_free(&r->variants);
+	cp_vec_free(&r->methods);
 }
 
 const struct cp_type_details *cp_type_read_details(const struct cp_type *type)

@@ -17,10 +17,20 @@
 
 #define MAX_TEXT 400 /* of a type */
 #define MAX_DIMENSIONS 16
+#define MAX_MARK 200 /* of a pointer to a member: "ns::Box<int>::*" */
 #define MAX_PARAMETERS 32 /* of a function type, in its text */
 #define MAX_MEMORY (UINT64_C(512) << 20) /* all types of an image */
 
 static const struct cp_type *type_at(struct cp_unit *unit, uint64_t offset, unsigned depth);
+
+static const struct cp_type *type_of(struct cp_unit *unit, const struct cp_attr *attr,
+				     unsigned depth)
+{
+	uint64_t at;
+	struct cp_unit *in = attr->form ? cp_attr_reference(unit, attr, &at) : NULL;
+
+	return in ? type_at(in, at, depth + 1) : NULL;
+}
 
 bool cp_language_is_cplusplus(uint16_t language)
 {
@@ -455,9 +465,11 @@ static void read_function(struct cp_unit *unit, struct cp_type *t, const struct 
 	keep_spelling(unit, t, &s);
 }
 
-static void read_pointer(struct cp_unit *unit, struct cp_type *t, uint16_t tag)
+static void read_pointer(struct cp_unit *unit, struct cp_type *t, const struct cp_attrs *a,
+			 uint16_t tag, unsigned depth)
 {
 	const struct cp_type *target = cp_type_strip(t->target);
+	char mark[MAX_MARK] = "::*";
 
 	t->size = t->size ? t->size : unit->address_size;
 	switch (tag) {
@@ -471,7 +483,11 @@ static void read_pointer(struct cp_unit *unit, struct cp_type *t, uint16_t tag)
 	case DW_TAG_ptr_to_member_type:
 		t->kind = CP_TYPE_MEMBER_POINTER;
 		t->size = target && target->kind == CP_TYPE_FUNCTION ? 16 : 8;
-		spell_pointer(unit, t, "::*");
+		t->containing = type_of(unit, &a->containing, depth);
+		if (t->containing && t->containing->name &&
+		    strlen(t->containing->name) < sizeof(mark) - sizeof("::*"))
+			snprintf(mark, sizeof(mark), "%s::*", t->containing->name);
+		spell_pointer(unit, t, mark);
 		break;
 	default:
 		t->kind = CP_TYPE_REFERENCE;
@@ -538,7 +554,7 @@ static void read_kind(struct cp_unit *unit, struct cp_type *t, const struct cp_a
 	case DW_TAG_reference_type:
 	case DW_TAG_rvalue_reference_type:
 	case DW_TAG_ptr_to_member_type:
-		read_pointer(unit, t, tag);
+		read_pointer(unit, t, a, tag, depth);
 		break;
 	case DW_TAG_typedef:
 	case DW_TAG_const_type:

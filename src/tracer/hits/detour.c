@@ -85,21 +85,6 @@ static bool serve_time_stamp(const struct space *space, uint64_t pc, void *prsta
 	       cp_arch_serve_time_stamp(prstatus, code);
 }
 
-/* A program steps through itself: each step in a detour would lead it out, to the window,
- * where the next one begins. What was moved there is one step for it. */
-static bool is_step(const struct space *space, pid_t tid)
-{
-	uint64_t prstatus[PRSTATUS_MAX / 8];
-	struct cp_syscall_state s;
-	siginfo_t si;
-
-	if (ptrace(PTRACE_GETSIGINFO, tid, 0, &si) || si.si_code != TRAP_TRACE ||
-	    !regs_read(tid, prstatus))
-		return false;
-	cp_arch_syscall_state(prstatus, &s);
-	return detours_in_chunks(space, s.pc, 1);
-}
-
 bool detour_fault(struct thread *t, int signal)
 {
 	const struct space *space = t->process->space;
@@ -108,8 +93,6 @@ bool detour_fault(struct thread *t, int signal)
 	siginfo_t si;
 	bool served;
 
-	if (space->code.count && signal == SIGTRAP)
-		return is_step(space, t->tid);
 	if (!space->code.count || (signal != SIGILL && signal != SIGSEGV && signal != SIGBUS) ||
 	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code <= 0 ||
 	    !regs_read(t->tid, prstatus))

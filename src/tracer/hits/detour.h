@@ -15,8 +15,8 @@ struct thread;
 /* At a breakpoint of SITE_PASSIVE, right behind which the thread stands: it goes on in
  * the detour, or, without a ring, gets one and comes to the window again. */
 enum hit detour_serve(struct tracer *tr, struct at *at, uint16_t *flags);
-/* A thread that got SIGILL for a jump's byte that is no instruction, SIGSEGV for a pointer
- * that was followed for a record, or SIGTRAP for a step in a detour, goes on. False: it is the program's own. */
+/* A thread that got SIGILL for a jump's byte that is no instruction, or SIGSEGV for a
+ * pointer that was followed for a record, goes on. False: it is the program's own. */
 bool detour_fault(struct thread *t, int signal);
 /* A thread that came to a detour with a base of its own (code made at run time set it), or
  * with too little stack, is led out, and the controller told, which takes the detours out. False: it is not that. */

@@ -52,6 +52,7 @@
 #include "tracer/stops/held.h"
 #include "tracer/stops/hot.h"
 #include "tracer/stops/snapshot.h"
+#include "tracer/stops/step.h"
 
 /* Room for all that one stop or death reports, but for what asks for room itself. */
 #define BRIM (UINT64_C(64) << 10)
@@ -283,7 +284,7 @@ static enum next at_signal(struct tracer *tr, struct stop *s)
 {
 	bool told;
 
-	if (detour_fault(s->t, s->signal)) {
+	if (step_goes_on(s->t, s->signal) || detour_fault(s->t, s->signal)) {
 		s->seen_ns = cp_now();
 		return NEXT_HIT;
 	}

@@ -301,7 +301,7 @@ int main()
 	CALL("(1) = {x=1}", t_give_virtual, 1);
 	CALL("(1) = {}", t_give_empty, 1);
 	CALL("(&{x=3, y=4}) = &{x=3, y=4}", t_give_reference, p);
-	CALL("(0x4, {x=3, y=4}) = 4", t_member_pointer, &plain::y, p);
+	CALL("(&plain::y, {x=3, y=4}) = 4", t_member_pointer, &plain::y, p);
 	SAY("t_add(&{n=10}, 5) = 15");
 	c.t_add(5);
 	auto t_static = counter::t_static;

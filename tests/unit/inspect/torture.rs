@@ -116,8 +116,8 @@ fn main() {
     call!("({4, 5, 6}) = 7", t_slice(&[4, 5, 6]));
     call!("(South, 1) = South", t_direction(Direction::South, 1));
     call!("(\"own\") = \"own!\"", t_string(String::from("own")));
-    call!("({Some={__0=3}}, 4) = {Some={__0=7}}", t_option(Some(3), 4));
+    call!("(Some(3), 4) = Some(7)", t_option(Some(3), 4));
     call!("(None, 4) = None", t_option(None, 4));
-    call!("({Some={__0=&5}}, 4) = 9", t_reference(Some(&five), 4));
+    call!("(Some(&5), 4) = 9", t_reference(Some(&five), 4));
     call!("(None, 4) = 4", t_reference(None, 4));
 }

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# cprof inspect of what is told about members: pointers to them, and arrays whose length no
+# type tells. gdb is the judge.
+
+load helpers
+load inspected
+
+# gdb_says EXPR...: what gdb prints of each, a line each, into ./gdb
+gdb_says() {
+	local expression
+	for expression in "$@"; do
+		printf '%s\n' 'echo <\n' "output $expression" 'echo \n'
+	done >commands
+	gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -x commands 2>log |
+		sed -n '/^<$/{n;p}' >gdb
+}
+
+@test "pointers to members read as the members, virtual ones as gdb names them" {
+	needs gdb g++
+	local names=(first second no_member own_member of_base of_first_base array nested of_template function
+		no_function constant own_function put virtual_function virtual_second virtual_base
+		virtual_adjusted virtual_own virtual_template '&S::a' '&S::inner' '&A::b' '&D::c')
+	for compiler in "g++ -O0" "g++ -O2 -gdwarf-4 -fdebug-types-section" "clang++ -O0" "clang++ -O2 -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -o members "$SOURCES/tests/cli/inspect_members.cpp"
+		begin members
+		gdb_says "${names[@]}"
+		# A function's name, as the others have it; gdb has its type and address before that.
+		sed -i 's/^(.*) 0x[0-9a-f]* <\(.*\)>$/\&\1/' gdb
+		[ "$(wc -l <gdb)" = "${#names[@]}" ]
+		"$CPROF" inspect "$pid" "${names[@]}" | sed 's/^.* = //' | diff gdb - ||
+			complain "$compiler"
+		# gdb 13 says nothing of members of unions without a name, and of none by such names.
+		"$CPROF" inspect "$pid" of_union '&S::u' '&A::v1' both 's.*first' 'to_s->*nested' '!no_member' '!first' \
+			'second == &A::b' 'sizeof(function)' '&ns::Box<double>::value' >got
+		diff got - <<-'END' || complain "$compiler"
+			of_union = &S::u
+			&S::u = &S::u
+			&A::v1 = &virtual A::v1(long)
+			both = {member=&S::a, function=&virtual A::v0()}
+			s.*first = 1
+			to_s->*nested = {x=8, y=9}
+			!no_member = true
+			!first = false
+			second == &A::b = true
+			sizeof(function) = 16
+			&ns::Box<double>::value = &ns::Box<double>::value
+		END
+		inspect first function
+		jq -e '.[0] | .type == "int S::*" and .value == "0x0" and .text == "&S::a"' json
+		[[ $("$CPROF" inspect "$pid" '&S::counted') == '&S::counted = 0x'*' -> 5' ]]
+		finish
+	done
+	separately "$CPROF" inspect ./members '&S::bits'
+	[ "${stderr%%$'\n'*}" = 'cprof: &S::bits: a bit-field has no address' ]
+	separately "$CPROF" inspect ./members '&S::zz'
+	[ "${stderr%%$'\n'*}" = 'cprof: &S::zz: S has no member zz' ]
+	for how in '' --traps; do
+		g++ -g -O0 -o members "$SOURCES/tests/cli/inspect_members.cpp"
+		# shellcheck disable=SC2086
+		"$CPROF" run -q $how -o x.data -t take -a -- ./members </dev/null
+		"$CPROF" replay x.data >calls
+		grep -F 'take(&S::a, &virtual A::v0(), &A::plain(int), ' calls || { cat calls; return 1; }
+	done
+}
+
+@test "arrays at the end of structures are shown as far as something tells their length" {
+	needs gdb gcc
+	for compiler in "gcc -O0" "clang -O2 -gdwarf-4"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -o flexible "$SOURCES/tests/cli/inspect_flexible.c"
+		begin flexible
+		"$CPROF" inspect "$pid" few many none greeting old '*dynamic' 'dynamic->data' 'dynamic->data[0]@4' '*named' >got
+		diff got - <<-'END' || complain "$compiler"
+			few = {n=3, data={1, 2, 3}}
+			many = {n=70, data={1, 0 <repeats 68 times>, 7}}
+			none = {n=0, data={...}}
+			greeting = {n=5, name="hello"}
+			old = {n=9, row={...}}
+			*dynamic = {n=4, data={...}}
+			dynamic->data = {...}
+			dynamic->data[0]@4 = {0, 1, 4, 9}
+			*named = {n=3, name="abc"}
+		END
+		gdb_says '*few.data@3' '*many.data@70' '*dynamic->data@4' 'greeting.name' '*named'
+		sed -i 's/0x[0-9a-f]* \(<[^>]*> \)\?//' gdb
+		diff gdb - <<-'END'
+			{1, 2, 3}
+			{1, 0 <repeats 68 times>, 7}
+			{0, 1, 4, 9}
+			"hello"
+			{n = 3, name = "abc"}
+		END
+		finish
+	done
+	gcc -g -O0 -o flexible "$SOURCES/tests/cli/inspect_flexible.c"
+	"$CPROF" run -q -o x.data -t look -a -- ./flexible </dev/null
+	"$CPROF" replay x.data >calls
+	grep -F 'look(&{n=4, data={...}})' calls
+	# A user knows what tells it.
+	printf 'flex: row\n  at data\n  count n\n' >shapes
+	[ "$("$CPROF" inspect --shapes=shapes ./flexible many few)" = $'many = {1, 0 <repeats 68 times>, 7}\nfew = {1, 2, 3}' ]
+}
+
+@test "text in a structure is shown as deep as numbers are" {
+	needs gcc
+	cat >tagged.c <<-'END'
+		#include <wchar.h>
+		struct {
+			struct {
+				struct { char tag[8]; wchar_t wide[4]; int n; int row[2]; unsigned char bytes[2]; } c;
+			} b;
+		} a = { { { "abc", L"xyz", 7, { 1, 2 }, { 3, 4 } } } };
+		int main(void) { return 0; }
+	END
+	gcc -g -o tagged tagged.c
+	"$CPROF" inspect ./tagged a >got
+	diff got - <<-'END'
+		a = {b={c={tag="abc", wide="xyz", n=7, row={...}, bytes={...}}}}
+	END
+}
