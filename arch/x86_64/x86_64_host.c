@@ -331,14 +331,16 @@ struct signal_frame {
 #define RESTARTS(result) ((result) <= -512 && (result) >= -514)
 #define RESTARTS_BLOCK(result) ((result) == -516)
 
-/* Restarts a call as arch_do_signal_or_restart() would; a sigreturn does not. */
+/* Restarts a call as arch_do_signal_or_restart() would; a sigreturn does not. Where that
+ * would go on with a time limit, it begins anew: a sigreturn forgets how much is left, and
+ * restart_syscall would be EINTR. */
 static void start_again(struct user_regs_struct *u)
 {
 	int64_t result = (int64_t)u->rax;
 
 	if ((int64_t)u->orig_rax < 0 || (!RESTARTS(result) && !RESTARTS_BLOCK(result)))
 		return;
-	u->rax = RESTARTS_BLOCK(result) ? SYS_restart_syscall : u->orig_rax;
+	u->rax = u->orig_rax;
 	u->rip -= 2;
 }
 

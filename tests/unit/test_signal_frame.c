@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * A signal frame of ours leads a thread back with all its registers, the long vectors
- * among them, as the kernel reads it.
+ * among them, as the kernel reads it, and into the call that it slept in.
  */
 #include "test.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -21,6 +23,19 @@
 struct shared {
 	atomic_int ready, go;
 };
+
+/* Naps, which nobody interrupts; their number is in `ready`. */
+static int nap(struct shared *s)
+{
+	const struct timespec time = { 0, 5000000 };
+
+	while (!s->go) {
+		if (nanosleep(&time, NULL))
+			return errno;
+		s->ready++;
+	}
+	return 0;
+}
 
 __asm__(".text\n"
 	".type restore, @function\n"
@@ -101,6 +116,7 @@ static void lead_back(pid_t pid)
 	struct iovec from = { frame, size }, to = { (void *)(uintptr_t)sp, size };
 
 	CHECK_U64((uint64_t)process_vm_writev(pid, &from, 1, &to, 1, 0), size);
+	cp_arch_syscall_over(prstatus);
 	cp_arch_set_sp(prstatus, sp + 8);
 	cp_arch_set_pc(prstatus, (uintptr_t)restore);
 	CHECK(!ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &regs));
@@ -108,6 +124,49 @@ static void lead_back(pid_t pid)
 	memset(xstate, 0, 416);
 	memset(xstate + 512, 0, vectors.iov_len - 512);
 	CHECK(!ptrace(PTRACE_SETREGSET, pid, NT_X86_XSTATE, &vectors));
+}
+
+/* In the middle of a nap. */
+static void stop_in_nap(pid_t pid)
+{
+	static uint64_t prstatus[64];
+	struct iovec regs = { prstatus, sizeof(prstatus) };
+	struct cp_syscall_state state = { 0 };
+	int status;
+
+	CHECK(!ptrace(PTRACE_SEIZE, pid, 0, 0));
+	while (state.result != -516) { /* -ERESTART_RESTARTBLOCK */
+		CHECK(!ptrace(PTRACE_INTERRUPT, pid, 0, 0));
+		CHECK(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
+		CHECK(!ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &regs));
+		cp_arch_syscall_state(prstatus, &state);
+		if (state.result != -516)
+			CHECK(!ptrace(PTRACE_CONT, pid, 0, 0));
+	}
+}
+
+static void test_nap(void)
+{
+	struct shared *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	int status, naps;
+
+	if (!pid)
+		_exit(nap(s));
+	while (!s->ready)
+		;
+	stop_in_nap(pid);
+	naps = s->ready;
+	lead_back(pid);
+	CHECK(!ptrace(PTRACE_DETACH, pid, 0, 0));
+	while (s->ready < naps + 2 && kill(pid, 0) == 0 && !waitpid(pid, &status, WNOHANG))
+		;
+	CHECK(s->ready >= naps + 2);
+	s->go = 1;
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK_U64((uint64_t)status, 0);
+	munmap(s, sizeof(*s));
 }
 
 static void test_hold(const char *what, int (*hold)(struct shared *s))
@@ -134,6 +193,7 @@ static void test_hold(const char *what, int (*hold)(struct shared *s))
 
 int main(void)
 {
+	test_nap();
 	if (__builtin_cpu_supports("avx"))
 		test_hold("avx", hold_avx);
 	if (__builtin_cpu_supports("avx512f"))
