@@ -99,7 +99,8 @@ CPROF_API bool cprof_profiler_enable_call_context_introspection(void);
  * Costs one read more at each stop. False if too late. [init] */
 CPROF_API bool cprof_profiler_enable_call_cpu_time(void);
 /* How far values are followed (0: the defaults): levels into structs and
- * pointers, bytes of a string. [init] */
+ * pointers (of which one in a row up to the default of 3 levels, and all that the
+ * levels have room for above that), bytes of a string. [init] */
 CPROF_API void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string);
 
 /* The getters return a copy of the value's bytes, to be freed with

@@ -158,7 +158,8 @@ static int run_inspect(struct cp_args *args)
 				.json = { .out = &out, .pretty = true },
 				.out = &out,
 				.limits = { .depth = (uint32_t)o->depth,
-					    .pointers = 1,
+					    .pointers =
+						    cp_value_limits_pointers((uint32_t)o->depth),
 					    .string = (uint32_t)o->string,
 					    .elements = (uint32_t)o->limit,
 					    .value = BYTES_MAX,

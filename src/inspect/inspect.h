@@ -36,6 +36,12 @@ struct cp_value_limits {
 	const struct cp_shape_ops *shapes;
 };
 extern const struct cp_value_limits cp_value_limits_default;
+/* How many pointers in a row go with so many levels: one by default, and where more levels
+ * are asked for as many as they have room for. */
+static inline uint32_t cp_value_limits_pointers(uint32_t depth)
+{
+	return depth > 3 ? depth : 1;
+}
 
 #define CP_SIGNATURE_ARGUMENTS 1u
 #define CP_SIGNATURE_RESULT 2u

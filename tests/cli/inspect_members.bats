@@ -121,3 +121,43 @@ gdb_says() {
 		a = {b={c={tag="abc", wide="xyz", n=7, row={...}, bytes={...}}}}
 	END
 }
+
+@test "--depth follows pointers as far as it says, of variables and at calls" {
+	needs gcc
+	cat >linked.c <<-'END'
+		#include <stdio.h>
+		struct node { int v; struct node *next; };
+		struct node d = { 4, 0 }, c = { 3, &d }, b = { 2, &c }, a = { 1, &b }, *list = &a;
+		int i = 7, *pi = &i, **ppi = &pi, ***pppi = &ppi;
+		int look(struct node *n, int ***p) { return n->v + ***p; }
+		int main(void)
+		{
+			look(list, pppi);
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			return 0;
+		}
+	END
+	gcc -g -O0 -o linked linked.c
+	# depth, the list, a pointer to a pointer to a pointer; an address is @.
+	while read -r depth pointer nodes; do
+		begin linked
+		"$CPROF" inspect --depth="$depth" "$pid" pppi list | tr -d '\n' |
+			sed -E 's/0x[0-9a-f]+ -> /\&/g; s/0x[0-9a-f]+/@/g; s/ +/ /g; s/\{ ?/{/g; s/,? \}|,\}/}/g; s/\b = /=/g' >got
+		assert_equal "$(cat got)" "pppi=${pointer}list=$nodes"
+		finish
+		for how in '' --traps; do
+			# shellcheck disable=SC2086
+			"$CPROF" run -q $how -o x.data -t look -a --depth="$depth" -- ./linked </dev/null >/dev/null
+			"$CPROF" replay x.data | grep -o 'look(.*)' | sed -E 's/0x[0-9a-f]+/@/g' >got
+			assert_equal "$(cat got)" "look($nodes, $pointer)"
+		done
+	done <<-'END'
+		1 &@ @
+		3 &@ &{v=1, next=@}
+		4 &&&7 &{v=1, next=&{v=2, next=@}}
+		6 &&&7 &{v=1, next=&{v=2, next=&{v=3, next=@}}}
+		12 &&&7 &{v=1, next=&{v=2, next=&{v=3, next=&{v=4, next=NULL}}}}
+	END
+}

@@ -323,8 +323,10 @@ void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string)
 	if (!c)
 		return;
 	s->limits = cp_value_limits_default;
-	if (depth)
+	if (depth) {
 		s->limits.depth = depth;
+		s->limits.pointers = cp_value_limits_pointers(depth);
+	}
 	if (string)
 		s->limits.string = string;
 }
