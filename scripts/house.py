@@ -45,7 +45,7 @@ FLOORS = {
                     ["locate", "plan", "build"], ["stored", "bytes", "scalar", "shape_units", "wide", "notes", "member_pointers"],
                     ["rust", "value", "shape_values"],
                     ["variadic", "exits"], ["uses"], ["read", "values", "form", "form_trial", "frame"], ["declared", "declared/"],
-                    ["changes", "copy", "print", "print_lines", "spelling", "thread_locals", "entered"],
+                    ["changes", "copy", "lacks", "print", "print_lines", "spelling", "thread_locals", "entered"],
                     ["condition", "condition_names", "condition_parse", "condition_tests"],
                     ["thing"], ["statics", "dynamic"], ["members", "number", "registers", "scope"], ["evaluate"],
                     ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file", "shape_layout", "plan_shapes"]],
