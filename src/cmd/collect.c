@@ -193,7 +193,8 @@ const struct cp_option cp_calls_options[] = {
 	{ "string", 0, CP_OPTION_NUMBER, AT(string), .value = "N", .min = 1, .max = 4096,
 	  .help = "bytes of a string (200 unless told)" },
 	{ "when", 0, CP_OPTION_TEXT, AT(when), .value = "EXPR",
-	  .help = "only calls for which EXPR over the arguments holds: 'len > 4096'" },
+	  .help = "only calls for which EXPR over the arguments holds: 'len > 4096'",
+	  .once = "join what has to hold by '&&': --when='a > 1 && b > 2'" },
 	{ "stack", 0, CP_OPTION_TRUE, AT(stack),
 	  .help = "with the stack at each call, where exceptions are thrown, locks are waited "
 		  "for and memory is freed" },

@@ -53,6 +53,18 @@ static void add_value(struct cp_json *j, const char *key, const cprof_value *v)
 		cp_json_raw(j, key, text.bytes, text.size);
 }
 
+/* Which parts of a value, or of what its pointer leads to, are null or not whole. */
+static void add_lacks(struct cp_json *j, const cprof_value *v)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	v = v->kind == CPROF_VALUE_POINTER && v->count ? v->items : v;
+	if (v->kind != CPROF_VALUE_ERROR)
+		cp_value_json_lacks(&text, v);
+	if (text.size && !text.failed)
+		cp_json_raw(j, "lacks", text.bytes, text.size);
+}
+
 static void show_json(struct cp_inspect *i, const char *expression, const struct cp_thing *thing,
 		      const cprof_value *v)
 {
@@ -84,6 +96,7 @@ static void show_json(struct cp_inspect *i, const char *expression, const struct
 		cp_json_str(j, "error", cp_value_error_name(v->error));
 	if (v->cut)
 		cp_json_bool(j, "cut", true);
+	add_lacks(j, v);
 	if (i->torn)
 		cp_json_bool(j, "torn", true);
 	if (i->in.notes.count) {

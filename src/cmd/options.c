@@ -139,6 +139,9 @@ static struct cp_error *take_value(struct match m, const char *text)
 		if (!*text && o->completes == CP_COMPLETES_FILES)
 			return cp_error_new(CP_ERR_USAGE, 0, "--%s takes a file's name, not ''",
 					    o->name);
+		if (o->once && *(const char **)m.value)
+			return cp_error_new(CP_ERR_USAGE, 0, "--%s is given twice; %s", o->name,
+					    o->once);
 		*(const char **)m.value = text;
 		return NULL;
 	case CP_OPTION_TEXTS:

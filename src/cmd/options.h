@@ -75,6 +75,8 @@ struct cp_option {
 	enum cp_completes completes;
 	const char *absent; /* of texts, bytes: what --name without '=' stands for; NULL: a value is
 			       needed, and may be the next word */
+	const char
+		*once; /* of a text: what to do instead of giving it twice; NULL: the last counts */
 };
 
 struct cp_option_group {

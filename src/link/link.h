@@ -46,10 +46,10 @@ enum cp_event_type {
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */
 	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */
-	CP_EVENT_FAULT, /* struct cp_event_fault (coverage.h): an instruction failed, in a session
-			   that counts, for the first time in this process. The thread is held
-			   until the event is released, and then gets the signal */
+	CP_EVENT_FAULT, /* struct cp_event_fault (coverage.h): an instruction failed, in this process
+			   for the first time. Held until this is released, it then gets the signal */
 	CP_EVENT_OPENED, /* struct cp_event_opened (the same): there is more to be placed */
+	CP_EVENT_GONE, /* struct cp_event_gone (gone.h): breakpoints vanished with what had been written */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };

@@ -35,6 +35,7 @@
 #include "tracer/hits/batch.h"
 #include "tracer/hits/code.h"
 #include "tracer/hits/mapping.h"
+#include "tracer/hits/gone.h"
 #include "tracer/hits/pause.h"
 #include "tracer/idle.h"
 #include "tracer/known/lookup.h"
@@ -190,6 +191,8 @@ static void loop(struct tracer *tr)
 		perf_look(tr, now);
 		if (!tr->ending)
 			pause_look(tr, now);
+		if (!tr->ending)
+			gone_look(tr, now);
 		snapshot_check(tr, now);
 		if (tr->held.count && !tr->ending)
 			held_release(tr);

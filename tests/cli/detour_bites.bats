@@ -759,6 +759,62 @@ END
 	done
 }
 
+# What was written there is gone, and the mappings look as before.
+@test "text that is mapped from its file once more, or whose pages are given back" {
+	cat >anew.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#define OWN __attribute__((section("own_text"), noinline, noipa))
+static volatile long sink;
+__attribute__((aligned(65536))) OWN long one(long x) { sink += x; return x * 3 + sink; }
+OWN long two(long n) { return n <= 0 ? 1 : n * two(n - 1); }
+extern char __start_own_text[], __stop_own_text[];
+static void anew(const char *how, char *text, long size)
+{
+	unsigned long low, high, offset;
+	char line[400];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	int fd = open("/proc/self/exe", O_RDONLY);
+	if (!strcmp(how, "madvise")) { madvise(text, size, MADV_DONTNEED); return; }
+	while (fgets(line, sizeof line, maps))
+		if (sscanf(line, "%lx-%lx %*s %lx", &low, &high, &offset) == 3 && low <= (unsigned long)text && high > (unsigned long)text) break;
+	if (mmap(text, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, offset + ((unsigned long)text - low)) != text) abort();
+}
+int main(int argc, char **argv)
+{
+	long page = sysconf(_SC_PAGESIZE), size = (__stop_own_text - __start_own_text + page - 1) / page * page, unseen = 0;
+	time_t end = time(NULL) + 30;
+	unsigned char was[16];
+	(void)argc;
+	for (int i = 0; i < 100; i++) one(i);
+	anew(argv[1], __start_own_text, size);
+	memcpy(was, __start_own_text, sizeof was);
+	while (argv[2] && !memcmp(__start_own_text, was, sizeof was) && time(NULL) < end) { unseen++; one(1); usleep(1000); }
+	for (int i = 0; i < 1000; i++) { one(i); two(3); }
+	puts(!argv[2] || (unseen && time(NULL) < end) ? "done" : "nobody came");
+}
+END
+	gcc -O1 -g -o anew anew.c
+	echo done >alone.out
+	for how in mmap madvise; do
+		for option in "" --traps "-a -r --stack"; do
+			traced -t one,two $option -- ./anew $how wait 2>err
+			grep "mapped the code of .*/anew anew.*up to when that was seen is not told" err
+			assert_equal "$(calls one)" 1100
+			assert_equal "$(calls two)" 4000
+		done
+		traced -t one,two -- ./anew $how 2>err
+		grep "mapped the code of .*/anew anew.*from then on is not told" err
+		assert_equal "$(calls one)" 100
+	done
+}
+
 @test "threads that have a hundred bytes of stack left" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	cat >small.c <<'END'

@@ -161,3 +161,20 @@ gdb_says() {
 		12 &&&7 &{v=1, next=&{v=2, next=&{v=3, next=&{v=4, next=NULL}}}}
 	END
 }
+
+@test "JSON says which parts are not there, and why, as the text does" {
+	needs gcc jq
+	cat >lacking.c <<-'END'
+		struct in { int n; struct { int deep; } s; };
+		struct { int row[5]; struct { struct in a; } b; struct { int k; int more[]; } *p; } all;
+		int main(void) { return 0; }
+	END
+	gcc -g -o lacking lacking.c
+	"$CPROF" inspect --json --limit=2 ./lacking all all.b 'all.row[0]' >json
+	jq -c '.[] | [.text, .value, .lacks]' json >got
+	diff got - <<-'END'
+		["{row={0, 0, ...}, b={a={n=0, s={...}}}, p=NULL}",{"row":[0,0],"b":{"a":{"n":0,"s":null}},"p":"0x0"},[{"at":"row","error":"cut"},{"at":"b.a.s","error":"depth"}]]
+		["{a={n=0, s={deep=0}}}",{"a":{"n":0,"s":{"deep":0}}},null]
+		["0",0,null]
+	END
+}

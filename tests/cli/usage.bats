@@ -127,6 +127,18 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	done
 }
 
+@test "what is given twice counts as given last; two conditions are refused" {
+	run "$CPROF" run -q -o first.data -o second.data -- true
+	assert_success
+	[ -s second.data ]
+	[ ! -e first.data ]
+	for command in "run -t main" "cover -t main" "attach -t main"; do
+		run "$CPROF" $command --when='x > 1' --when='x > 2' -- true
+		assert_failure
+		assert_output --partial "--when is given twice; join what has to hold by '&&'"
+	done
+}
+
 @test "run without CMD, and run to standard output, are refused with 125" {
 	run "$CPROF" run
 	assert_failure 125

@@ -31,6 +31,7 @@
 #include "engine/target/linker.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
+#include "link/gone.h"
 #include "tracer/restore.h"
 
 /* ---- images ---- */
@@ -522,6 +523,46 @@ void engine_arm_process(cprof_process *p)
 		f->armed(p);
 	arm_waiting(p);
 	p->areas.late = p->exec_ns != 0;
+}
+
+/* Each time costs the program a stop; one that always does that is left alone. */
+#define ANEW_MAX 20u
+
+/* Of what is left of them the memory is made what it was, first. */
+static void arm_anew(cprof_image *image)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_DISARM,
+		.pid = image->process->pid,
+		.address = image->start,
+		.size = image->end - image->start,
+	};
+	struct cp_answer answer;
+
+	image->anew++;
+	cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
+	forget_image(image);
+	engine_arm_process(image->process);
+}
+
+void engine_arm_gone(cprof_process *p, const struct cp_event_gone *e)
+{
+	bool again = !(e->e.flags & CP_GONE_AT_EXIT) &&
+		     !engine_family_wanted(p->session, ENGINE_FAMILY_COVERAGE);
+	const struct engine_text *text = engine_find_text(p, e->address);
+	cprof_image *image = text ? text->image : NULL;
+
+	if (!image || !image->armed)
+		return;
+	again &= image->anew < ANEW_MAX;
+	if (!again || !image->anew)
+		engine_warn(p->session,
+			    "the program (%d) mapped the code of %s anew, or gave its pages back: "
+			    "what it did there %s is not told, and how much that is, is not known",
+			    p->pid, image->assembly->path,
+			    again ? "up to when that was seen" : "from then on");
+	if (again)
+		arm_anew(image);
 }
 
 void engine_arm_all(cprof_session *s)

@@ -7,6 +7,7 @@
 
 #include <cprof/cprof.h>
 
+struct cp_event_gone;
 struct engine_numbers;
 
 /* A site that makes no events but counts. */
@@ -30,6 +31,8 @@ void engine_arm_again(cprof_session *s);
  * them when those don't fit beside the others. */
 void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
 			const struct engine_numbers *all);
+/* Breakpoints are gone with what was written there: they are placed anew. */
+void engine_arm_gone(cprof_process *p, const struct cp_event_gone *e);
 /* The process uses what detours find rings by: breakpoints come in their place. */
 void engine_arm_without_detours(cprof_process *p);
 /* Takes out the breakpoints that a killed tracer left in the process. */

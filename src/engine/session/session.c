@@ -266,6 +266,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	else if (e->type == CP_EVENT_FAULT)
 		engine_each_family(s, f, fault)
 			f->fault(s, p, (const struct cp_event_fault *)e);
+	else if (e->type == CP_EVENT_GONE)
+		engine_arm_gone(p, (const struct cp_event_gone *)e);
 	else if (e->type == CP_EVENT_BASE)
 		engine_arm_without_detours(p);
 	else if (e->type == CP_EVENT_OPENED)

@@ -89,6 +89,7 @@ struct cprof_image {
 	uint64_t last; /* end of its last mapping, data too */
 	bool mapped, armed; /* mapped: now; armed: its breakpoints were placed */
 	bool noted; /* annotations were looked for */
+	uint8_t anew; /* how often its breakpoints were placed once more */
 	uint32_t look; /* process's look that last found it mapped */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */

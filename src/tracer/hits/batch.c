@@ -665,6 +665,7 @@ void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 			sites_disarm_range(p->space, rq->address, rq->size);
 		return;
 	}
+	p->space->gone_told = false;
 	/* The code was unmapped: nothing of it may be looked at again. */
 	if (!table_own(p->space)) {
 		ret->errnum = ENOMEM;

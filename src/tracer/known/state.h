@@ -217,6 +217,7 @@ struct tracer {
 	uint32_t hz, stack_max;
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
+	uint64_t gone_due_ns; /* when sites are looked at next (hits/gone.c) */
 	uint64_t pause_due_ns; /* when a pause ends (hits/pause.c); 0: there is none */
 	uint64_t period_ns, start_ns, next_tick_ns, random;
 	uint64_t tick_ns; /* when the last tick was due; we may have been late for it */

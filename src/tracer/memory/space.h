@@ -102,6 +102,8 @@ struct space {
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
 	uint32_t looks; /* at stacks that hits may still have, in parts (hits/opens.c) */
 	struct own_clock clock; /* that limits of calls go by */
+	size_t gone_next; /* site that is looked at next (hits/gone.c) */
+	bool gone_told;
 	struct pause pause;
 	struct heap_sample heap;
 	bool occupied; /* at the end, somebody may be in a slot */

@@ -36,6 +36,7 @@
 #include "tracer/captures/perf_take.h"
 #include "tracer/hits/detour.h"
 #include "tracer/hits/fault.h"
+#include "tracer/hits/gone.h"
 #include "tracer/hits/hit.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/lookup.h"
@@ -393,6 +394,8 @@ static enum next at_exit(struct tracer *tr, struct stop *s)
 
 	perf_take(tr);
 	at_event(tr, s);
+	if (s->t->tid == p->pid)
+		gone_look_last(tr, p);
 	until = p->sample_end;
 	if (p->space->annotated.count || (tr->trace_flags & CP_TRACE_EXITS && !p->guest)) {
 		emit(tr, CP_EVENT_EXITING, p->pid, s->t->tid);
