@@ -751,6 +751,7 @@ END
 		alone ./step $before
 		for what in program work work,late all; do
 			for how in "" --fast "-a -r"; do
+				# shellcheck disable=SC2086 # words
 				traced -t $what $how -- ./step $before
 			done
 		done
@@ -801,9 +802,10 @@ int main(int argc, char **argv)
 }
 END
 	gcc -O1 -g -o anew anew.c
-	echo done >alone.out
+	echo 'done' >alone.out
 	for how in mmap madvise; do
 		for option in "" --traps "-a -r --stack"; do
+			# shellcheck disable=SC2086 # words
 			traced -t one,two $option -- ./anew $how wait 2>err
 			grep "mapped the code of .*/anew anew.*up to when that was seen is not told" err
 			assert_equal "$(calls one)" 1100

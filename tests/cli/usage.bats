@@ -133,6 +133,7 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	[ -s second.data ]
 	[ ! -e first.data ]
 	for command in "run -t main" "cover -t main" "attach -t main"; do
+		# shellcheck disable=SC2086 # words
 		run "$CPROF" $command --when='x > 1' --when='x > 2' -- true
 		assert_failure
 		assert_output --partial "--when is given twice; join what has to hold by '&&'"
