@@ -29,6 +29,7 @@
 #ifndef CP_ARCH_DETOUR_H
 #define CP_ARCH_DETOUR_H
 
+#include "arch/detour_count.h"
 #include "arch/detour_jump.h"
 #include "arch/detour_ring.h"
 #include "arch/insn.h"
@@ -184,11 +185,12 @@ unsigned cp_detour_units(const struct cp_detour_record *record);
 #define CP_DETOUR_CODE_MAX 2048
 
 /* Plain data: the code can be made again from it, anywhere. Records are in the
- * order of `before`, at most one before an instruction. */
+ * order of `before`, at most one before an instruction. It has no counts beside them. */
 struct cp_detour {
 	uint64_t pc; /* of the window */
 	uint8_t size; /* of its instructions */
-	uint8_t record_count;
+	uint8_t record_count, count_count;
+	struct cp_detour_count counts[CP_DETOUR_COUNTS];
 	uint8_t code[CP_DETOUR_WINDOW]; /* its instructions */
 	struct cp_detour_record records[CP_DETOUR_RECORDS];
 };
@@ -263,6 +265,9 @@ struct cp_detour_left {
 	uint16_t units; /* RESERVED */
 	uint16_t tag;
 	uint32_t index; /* in the buffer */
+	/* Numbers that went up for the instruction that it has yet to do, which will count
+	 * again; 0: none. */
+	uint32_t counted[2];
 };
 
 /* The thread with these registers (all known) and flags is in the code: they become

@@ -37,7 +37,7 @@ FLOORS = {
     "src/probe": [["names", "functions", "sequences", "ldcache", "trace_ring", "shadow", "shadow_state"],
                   ["distance", "code", "libraries", "shadow_plain"],
                   ["spec", "library_calls"], ["match", "plan"], ["inlined", "blocks"], ["near", "overlap"], ["preview"]],
-    "src/detour": [["text", "base"], ["table", "window"], ["plan", "space"], ["object"]],
+    "src/detour": [["text", "base"], ["table", "window"], ["plan", "space"], ["object", "points"]],
     "src/unwind": [["unwind", "dwarf", "entry", "expr"], ["program", "lsda"], ["cfi", "index"], ["table", "pads"], ["space"],
                    ["apply"], ["step"], ["guess", "by_libunwind"], ["walk"]],
     "src/inspect": [["inspect", "made_types", "place", "classify", "readable", "shapes", "shapes_cplusplus", "shapes_rust"],

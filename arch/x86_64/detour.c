@@ -27,6 +27,7 @@
  * before in the ring, as it does in what the program does.
  */
 #include "arch/x86_64/detour.h"
+#include "arch/x86_64/detour_count.h"
 #include "arch/x86_64/detour_ring.h"
 #include "arch/x86_64/detour_frame.h"
 #include "arch/x86_64/detour_sample.h"
@@ -465,6 +466,10 @@ void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
 	bool goes_on = true;
 	size_t at = 0;
 
+	if (detour->count_count) {
+		cp_x86_counting(e, detour, pc, at_ret);
+		return;
+	}
 	e->bad |= !records_fit(detour);
 	e->now = (struct cp_x86_place){ .pc = detour->pc };
 	while (at < detour->size && !e->bad) {

@@ -86,7 +86,8 @@ static bool record_left(const struct cp_x86_place *p, const struct cp_regs *regs
 {
 	uint64_t mask = (UINT64_C(1) << log) - 1, stamp = regs->r[RAX];
 	uint64_t sp = regs->r[RSP] + p->pushed, copied = 0, used = 0;
-	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED };
+	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED,
+				       .counted = { p->counted[0], p->counted[1] } };
 
 	if (!saved(memory, sp, p->stamp, &stamp) || !saved(memory, sp, p->copied, &copied) ||
 	    !saved(memory, sp, p->used, &used))

@@ -98,6 +98,7 @@ static void put_counted(struct cp_x86_emit *e, const struct cp_x86_insn *insn, u
 	cp_x86_put(e, loop + skip, sizeof(loop) - skip);
 	e->now.pc = next;
 	e->now.record_at = CP_X86_NO_RECORD;
+	e->now.counted[0] = 0;
 	cp_x86_put(e, "\xeb\x05", 2);
 	e->now.pc = target;
 	cp_x86_put_to(e, "\xe9", 1, target);

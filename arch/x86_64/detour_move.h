@@ -49,6 +49,7 @@ struct cp_x86_place {
 	uint8_t units_by; /* enum cp_x86_units_by */
 	bool stopped; /* here is who stopped at a breakpoint of ours */
 	bool copying; /* of the stack */
+	uint32_t counted[2]; /* addresses of numbers that went up for this instruction; 0: none */
 };
 
 struct cp_x86_emit {

@@ -29,7 +29,8 @@ typedef struct cprof_coverage_data {
 
 typedef enum cprof_coverage_mode {
 	CPROF_COVERAGE_ONESHOT = 0, /* each breakpoint is removed when first hit: cheap */
-	CPROF_COVERAGE_COUNT = 1 /* breakpoints stay: exact counts, slow */
+	CPROF_COVERAGE_COUNT =
+		1 /* exact counts: detours where there is room, else breakpoints that stay, slow */
 } cprof_coverage_mode;
 
 /* How a conditional jump is watched whose directions the blocks behind it do not both

@@ -279,7 +279,8 @@ const struct cp_option cp_coverage_options[] = {
 	{ "coverage", 'c', CP_OPTION_TRUE, AT(coverage),
 	  .help = "lines, functions, blocks and branches that were reached" },
 	{ "count", 0, CP_OPTION_TRUE, AT(count),
-	  .help = "how often, exactly if code is not optimised: slow, for breakpoints then stay" },
+	  .help = "how often, exactly if code is not optimised; slow where blocks are short, for "
+		  "breakpoints then stay there" },
 	{ "branches", 0, CP_OPTION_CHOICE, AT(branches), .value = "budget|exact|none",
 	  .choices = branches,
 	  .help = "how long a conditional jump is watched of which only one direction was seen: "

@@ -195,15 +195,17 @@ static CP_ERROR check_kept(const struct cp_kept_options *k)
 }
 
 /* An option that needs --trace; NULL: none. */
-static const char *without_trace(const struct cp_calls_options *c, bool modules)
+static const char *without_trace(const struct cp_collect_options *o, bool modules)
 {
+	const struct cp_calls_options *c = &o->calls;
+	bool traps = c->traps && !(o->coverage.coverage && o->coverage.count);
 	const char *what = captured(c);
 	bool shared = others(c); /* events that these are about, too */
 
 	if (what && !(shared && !strcmp(what, "stack")))
 		return what;
-	if (!shared && !modules && (c->max_rate <= UINT32_MAX || c->traps || c->on_full))
-		return c->traps ? "traps" : c->on_full ? "on-full" : "max-rate";
+	if (!shared && !modules && (c->max_rate <= UINT32_MAX || traps || c->on_full))
+		return traps ? "traps" : c->on_full ? "on-full" : "max-rate";
 	if (choosy(&c->kept))
 		return choosy(&c->kept);
 	return c->fast	    ? "fast"
@@ -338,7 +340,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 				"--on-full is about calls by detours, which there are none of "
 				"with --traps");
 	if (!c->trace.count) {
-		const char *alone = without_trace(c, o->profiles.count);
+		const char *alone = without_trace(o, o->profiles.count);
 
 		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
 			     : CP_EXIT_OK;

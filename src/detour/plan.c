@@ -145,11 +145,10 @@ static enum cp_detour_why why_of(enum cp_window_end end, bool entry)
 	return CP_DETOUR_WHY_TAKEN;
 }
 
-/* Bytes that are replaced, not only those of instructions that move. */
-static void set_taken(struct cp_detour_text *t, const struct cp_detour_window *w, bool taken)
+void cp_detour_plan_take(struct cp_detour_text *t, const struct cp_detour_window *w, bool taken)
 {
 	uint64_t ranges[2][2] = {
-		{ w->address, w->is_host		    ? w->size
+		{ w->address, w->is_host || w->is_filled    ? w->size
 			      : w->how == CP_DETOUR_BY_JUMP ? w->room
 			      : w->how == CP_DETOUR_BY_PUN  ? CP_DETOUR_JUMP
 							    : w->size },
@@ -174,13 +173,12 @@ static void set_taken(struct cp_detour_text *t, const struct cp_detour_window *w
 static void add_window(struct planning *p, const struct cp_detour_window *w)
 {
 	if (cp_vec_push(&p->plan->windows, *w))
-		set_taken(p->text, w, true);
+		cp_detour_plan_take(p->text, w, true);
 	else
 		p->no_memory = true;
 }
 
-/* Room for a jump is used as far as one with prefixes goes, no more. */
-static void trim(struct cp_detour_window *w)
+void cp_detour_plan_trim(struct cp_detour_window *w)
 {
 	uint8_t most = CP_DETOUR_JUMP + CP_DETOUR_PREFIXES;
 
@@ -200,7 +198,7 @@ static bool add_site(struct planning *p, struct cp_detour_window *w, uint32_t nu
 	const struct cp_probe_site *site = &p->sites->sites.items[number];
 	struct cp_detour_window_site *s = &w->sites[w->site_count];
 
-	if (w->site_count == CP_DETOUR_WINDOW_SITES || !is_at(w, site->address))
+	if (w->site_count == CP_DETOUR_RECORDS || !is_at(w, site->address))
 		return false;
 	s->number = number;
 	s->before = (uint8_t)(site->address - w->address);
@@ -287,7 +285,7 @@ static bool plan_host(struct planning *p, struct cp_detour_window *w)
 	if (!find_host(p, w, &host))
 		return false;
 	w->how = CP_DETOUR_BY_HOP;
-	trim(w);
+	cp_detour_plan_trim(w);
 	if (!add_sites_inside(p, w))
 		return false;
 	add_window(p, &host);
@@ -317,7 +315,7 @@ static enum cp_window_end plan_entry(struct planning *p)
 			return plan_host(p, &w) ? CP_WINDOW_OK : end;
 		w.how = CP_DETOUR_BY_HOP;
 	}
-	trim(&w);
+	cp_detour_plan_trim(&w);
 	if (!add_sites_inside(p, &w))
 		return CP_WINDOW_FIXED;
 	add_window(p, &w);
@@ -353,17 +351,17 @@ static bool grow_entry(struct planning *p, uint64_t last)
 	    entry->how != CP_DETOUR_BY_JUMP || entry->address > last ||
 	    last - entry->address >= CP_DETOUR_WINDOW)
 		return false;
-	set_taken(p->text, entry, false);
+	cp_detour_plan_take(p->text, entry, false);
 	ok = cp_window_over(p->text, entry->address, last, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK;
 	if (ok) {
-		trim(&w);
+		cp_detour_plan_trim(&w);
 		w.sites[0] = entry->sites[0];
 		w.site_count = 1;
 		ok = add_sites_inside(p, &w);
 	}
 	if (ok)
 		*entry = w;
-	set_taken(p->text, entry, true);
+	cp_detour_plan_take(p->text, entry, true);
 	return ok;
 }
 
@@ -405,7 +403,7 @@ static enum cp_window_end plan_exit(struct planning *p, uint32_t number)
 			return end;
 		w.how = CP_DETOUR_BY_HOP;
 	}
-	trim(&w);
+	cp_detour_plan_trim(&w);
 	if (!add_sites_inside(p, &w))
 		return CP_WINDOW_FIXED;
 	add_window(p, &w);
@@ -449,6 +447,42 @@ static bool jumps_are_known(struct planning *p)
 		return false;
 	}
 	return true;
+}
+
+/* Is all that it may lead to a lead? Addresses that it has in memory are in data, and all that
+ * data may say of code is one. */
+static bool leads_are_known(struct planning *p, const struct cp_probe_site *site, bool unknown)
+{
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	if (is_outward(p, site, unknown) ||
+	    cp_detour_is_switch(p->text, p->planner->functions, &p->planner->code, site->address) ||
+	    cp_detour_by_address(p->text, &p->planner->code, site->address))
+		return true;
+	return cp_step_prepare(p->text->decoder, site->code, site->size, site->address,
+			       site->address, slot, &step) &&
+	       step.indirect_memory;
+}
+
+CP_ERROR cp_detour_plan_leads(struct cp_detour_planner *planner,
+			      const struct cp_probe_function *function,
+			      const struct cp_probe_plan *sites, bool *known_ret)
+{
+	struct planning p = { .planner = planner, .text = planner->text, .sites = sites };
+	bool unknown;
+	size_t i;
+
+	*known_ret = false;
+	CP_TRY(cp_code_follow(&planner->code, planner->text->decoder, planner->text->memory,
+			      planner->functions, function));
+	unknown = follow(&p);
+	for (i = sites->entry_count; i < sites->sites.count; i++)
+		if (sites->sites.items[i].kind == CP_PROBE_SITE_INDIRECT &&
+		    !leads_are_known(&p, &sites->sites.items[i], unknown))
+			return NULL;
+	*known_ret = true;
+	return NULL;
 }
 
 /* The exits that have no window yet, if only others make room for it. */
@@ -527,7 +561,7 @@ void cp_detour_plan_release(struct cp_detour_text *text, const struct cp_detour_
 	const struct cp_detour_window *w;
 
 	cp_vec_for_each(&plan->windows, w)
-		set_taken(text, w, false);
+		cp_detour_plan_take(text, w, false);
 }
 
 void cp_detour_plan_free(struct cp_detour_plan *plan)

@@ -68,6 +68,18 @@ CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
 				 const struct cp_probe_plan *sites, struct cp_detour_plan *ret);
 /* The bytes are free again. */
 void cp_detour_plan_release(struct cp_detour_text *text, const struct cp_detour_plan *plan);
+
+/* For windows anywhere in a function: makes leads of all that its computed jumps may lead to.
+ * *known_ret: that is known. */
+CP_ERROR cp_detour_plan_leads(struct cp_detour_planner *planner,
+			      const struct cp_probe_function *function,
+			      const struct cp_probe_plan *sites, bool *known_ret);
+/* Bytes that the window replaces, not only those of instructions that move, are taken or
+ * free again. */
+void cp_detour_plan_take(struct cp_detour_text *text, const struct cp_detour_window *window,
+			 bool taken);
+/* Room for a jump is used as far as one with prefixes goes, no more. */
+void cp_detour_plan_trim(struct cp_detour_window *window);
 void cp_detour_plan_free(struct cp_detour_plan *plan);
 
 #endif

@@ -289,10 +289,10 @@ static bool place_jump(struct cp_detour_space *s, uint32_t begins, size_t room, 
 	return false;
 }
 
-/* Breakpoints up to a hop's jump: instructions began there, too. */
+/* Breakpoints up to a hop's jump, or to where they are wanted: instructions began there, too. */
 static bool fill(const struct cp_detour_window *w, struct cp_detour_write *jump)
 {
-	while (w->is_host && jump->size < w->room)
+	while ((w->is_host || w->is_filled) && jump->size < w->room)
 		jump->code[jump->size++] = 0xcc;
 	return true;
 }
@@ -344,8 +344,9 @@ bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
 
 	memset(ret, 0, offsetof(struct cp_detour_placed, code));
 	ret->at = at;
-	/* The size does not depend on the place. */
-	ret->size = (uint16_t)cp_detour_make(arch, detour, rings->slow, rings, ret->code);
+	/* The size does not depend on the place, if all is in reach of it. */
+	ret->size = (uint16_t)cp_detour_make(arch, detour, rings->slow ? rings->slow : at, rings,
+					     ret->code);
 	if (!ret->size)
 		return false;
 	ret->at = cp_detour_space_take(space, at, ret->size);

@@ -81,3 +81,33 @@ bool cp_detour_is_switch(struct cp_detour_text *text, const struct cp_probe_func
 	}
 	return count != 0;
 }
+
+#define NEAR 16 /* instructions between a load and its jump */
+
+bool cp_detour_by_address(struct cp_detour_text *text, const struct cp_code *code, uint64_t jump)
+{
+	struct cp_moves moves;
+	const struct cp_insn *insn;
+	uint64_t at = jump;
+	size_t offset, i;
+	uint8_t reg;
+
+	if (!cp_code_offset(code, jump, &offset))
+		return false;
+	cp_decode_moves(text->decoder, code->bytes.items + offset, code->bytes.count - offset, jump,
+			&moves);
+	reg = moves.from;
+	for (i = 0; i < NEAR && reg < 16 && !cp_detour_bit(text, &text->leads, at); i++) {
+		insn = cp_code_offset(code, at, &offset) ? before(code, offset, &offset) : NULL;
+		if (!insn || insn->pc + insn->size != at ||
+		    (insn->flow != CP_FLOW_ON && insn->flow != CP_FLOW_BRANCH))
+			return false;
+		at = insn->pc;
+		cp_decode_moves(text->decoder, code->bytes.items + offset, insn->size, at, &moves);
+		if (moves.to == reg && moves.from == CP_MOVES_NONE)
+			return true;
+		if (moves.written >> reg & 1)
+			return false;
+	}
+	return false;
+}

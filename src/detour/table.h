@@ -20,4 +20,8 @@
 bool cp_detour_is_switch(struct cp_detour_text *text, const struct cp_probe_functions *functions,
 			 const struct cp_code *code, uint64_t jump);
 
+/* Does it go to an address that was just loaded from memory, whole? Then that stands in data,
+ * or an instruction said it, and it is a lead. */
+bool cp_detour_by_address(struct cp_detour_text *text, const struct cp_code *code, uint64_t jump);
+
 #endif

@@ -16,12 +16,13 @@ enum cp_detour_how {
 	CP_DETOUR_HOWS,
 };
 
-#define CP_DETOUR_WINDOW_SITES CP_DETOUR_RECORDS
+#define CP_DETOUR_WINDOW_SITES CP_DETOUR_COUNTS /* of one with records: CP_DETOUR_RECORDS */
 
 struct cp_detour_window_site {
-	uint32_t number; /* in the probe's plan */
+	uint32_t number; /* in the probe's plan; of a point (points.h): its own */
 	uint8_t before; /* offset in the window of its instruction */
 	bool taken; /* a conditional jump: only if it jumps */
+	uint8_t way; /* of a point: enum cp_detour_way */
 };
 
 struct cp_detour_window {
@@ -33,6 +34,7 @@ struct cp_detour_window {
 	uint8_t site_count;
 	uint32_t begins; /* bit n: an instruction but the first begins at offset n */
 	uint32_t hop_begins; /* the same behind `hop`, where that is in another window */
+	bool is_filled; /* behind the jump are breakpoints, up to `room` */
 	bool is_host; /* without sites, but with room for a hop's jump behind `room` */
 	struct cp_detour_window_site sites[CP_DETOUR_WINDOW_SITES];
 	uint8_t code[CP_DETOUR_WINDOW]; /* its instructions */

@@ -13,6 +13,8 @@
 #ifndef CP_LINK_CODE_H
 #define CP_LINK_CODE_H
 
+#include <string.h>
+
 #include "arch/detour.h"
 
 /* The name of the file of memory that rings are in. */
@@ -22,13 +24,12 @@
  * sites of an ARM that follows. It has memory to be mapped, executable, and what
  * is to be written there, which nothing leads to yet.
  *
- *     struct cp_code_batch | chunks (addresses) | detours | pieces | bytes */
+ *     struct cp_code_batch | chunks (addresses) | detours | countings | pieces | bytes */
 struct cp_code_batch {
 	uint64_t size; /* of all of it */
-	struct cp_detour_rings rings; /* that the code is for */
+	struct cp_detour_rings rings; /* that the code is for; `slow` 0: no detours but countings */
 	uint64_t chunk_size;
-	uint32_t chunk_count, detour_count, piece_count;
-	uint32_t pad;
+	uint32_t chunk_count, detour_count, counting_count, piece_count;
 };
 
 /* A detour and where its code is: for threads that are there. */
@@ -36,6 +37,26 @@ struct cp_code_detour {
 	uint64_t at, size;
 	struct cp_detour detour;
 };
+
+/* The same of one that counts, of which there may be a hundred thousand. */
+struct cp_code_counting {
+	uint64_t at;
+	uint64_t pc; /* what follows is as in struct cp_detour */
+	uint16_t bytes; /* of the code */
+	uint8_t size, count_count;
+	uint8_t code[CP_DETOUR_WINDOW];
+	struct cp_detour_count counts[CP_DETOUR_COUNTS];
+};
+
+static inline void cp_code_of_counting(const struct cp_code_counting *c, struct cp_detour *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->pc = c->pc;
+	ret->size = c->size;
+	ret->count_count = c->count_count;
+	memcpy(ret->code, c->code, sizeof(ret->code));
+	memcpy(ret->counts, c->counts, sizeof(ret->counts));
+}
 
 struct cp_code_piece {
 	uint64_t at;

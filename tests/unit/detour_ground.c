@@ -187,6 +187,16 @@ int ground_leave(struct cp_regs *regs, uint64_t *flags, struct cp_detour_left le
 	return i;
 }
 
+/* What it counted for the instruction that it comes to once more. */
+static void count_down(const struct cp_detour_left *left)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(left->counted); i++)
+		if (left->counted[i])
+			--*(uint64_t *)(uintptr_t)left->counted[i];
+}
+
 bool ground_take_out(ucontext_t *context, struct cp_detour_ring *ring)
 {
 	uint64_t flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL], pc;
@@ -203,6 +213,7 @@ bool ground_take_out(ucontext_t *context, struct cp_detour_ring *ring)
 			cp_detour_void(ring, &left[i]);
 		else if (left[i].stage == CP_DETOUR_COMMITTED)
 			cp_detour_cancel(ring, GROUND_LOG, __rdtsc() << 16);
+		count_down(&left[i]);
 	}
 	/* A breakpoint stands there, and who comes to it is sent to the copy. */
 	pc = regs.r[16];

@@ -3,6 +3,7 @@
  * Coverage as a family: it places its breakpoints itself, and they make no events.
  */
 #include "engine/families/cover_arm.h"
+#include "engine/families/counting.h"
 #include "engine/families/coverage.h"
 #include "engine/families/cuts.h"
 #include "engine/families/frontier.h"
@@ -23,7 +24,7 @@ static void choose(cprof_image *image, const struct engine_cover *cover)
 	image->cover.ahead = image->process->life.beginning && (cover->processes || cover->known) &&
 			     image->process->session->coverage->mode == CPROF_COVERAGE_ONESHOT;
 	image->cover.reserved = (uint32_t)cover->blocks.count + cover->watched_count;
-	image->cover.spare = 0;
+	image->cover.spare = engine_counting_slots(cover);
 	if (!image->cover.ahead)
 		return;
 	if (cover->frontier)
@@ -44,6 +45,7 @@ static bool is_there(cprof_image *image)
 		engine_cover_know(image->process->session, cprof_assembly_build_id(image->assembly),
 				  cover);
 	}
+	engine_counting_plan(image->process->session, image->assembly, cover);
 	choose(image, cover);
 	return true;
 }
@@ -67,10 +69,18 @@ static bool has(const cprof_image *image, uint64_t address)
 	return image->assembly->cover && engine_cover_has(image->assembly->cover, address);
 }
 
+static void end(cprof_process *p, unsigned what)
+{
+	(void)what;
+	engine_counting_collect(p->session);
+}
+
 static void free_assembly(cprof_assembly *a)
 {
-	if (a->cover)
+	if (a->cover) {
 		engine_frontier_free(a->cover->frontier);
+		engine_counting_free(a->cover);
+	}
 	engine_cover_free(a->cover);
 	engine_sources_free(a->sources);
 }
@@ -92,7 +102,9 @@ const struct engine_family engine_coverage_family = {
 	.place = place,
 	.refused = refuse,
 	.inherited = engine_cuts_arm,
+	.yield = engine_counting_yield,
 	.has = has,
+	.end = end,
 	.fault = engine_on_fault,
 	.opened = engine_cover_opened,
 	.free_assembly = free_assembly,

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/families/counting.h"
 #include "engine/families/coverage.h"
 #include "engine/families/frontier.h"
 #include "engine/probes/arm.h"
@@ -38,6 +39,7 @@ struct filling {
 	cprof_session *s;
 	cprof_image *image;
 	const struct engine_cover *cover;
+	const struct engine_counted *counted; /* that need no breakpoint; NULL: all do */
 	struct engine_cover_cursor cursor;
 	struct engine_cover_site next; /* if there is `more` */
 	bool more;
@@ -73,7 +75,9 @@ static void add_site(struct filling *f, const struct engine_cover_site *from)
 
 static void take_next(struct filling *f)
 {
-	f->more = engine_cover_next(f->s, f->cover, &f->cursor, &f->next);
+	do
+		f->more = engine_cover_next(f->s, f->cover, &f->cursor, &f->next);
+	while (f->more && engine_counted_has(f->counted, f->next.counter));
 }
 
 /* Fills the next piece and returns its size. None but the last can be empty. */
@@ -246,12 +250,23 @@ void engine_cover_opened(cprof_session *s, cprof_process *p, const struct cp_eve
 
 /* ---- all at once ---- */
 
-static int arm_all(cprof_image *image, const struct engine_cover *cover)
+static int arm_all(cprof_image *image, struct engine_cover *cover)
 {
-	struct filling f = { .s = image->process->session, .image = image, .cover = cover };
+	cprof_session *s = image->process->session;
+	struct engine_counted *counted = engine_counting_make(image, cover);
+	struct filling f = { .s = s, .image = image, .cover = cover, .counted = counted };
+	int errnum, placed;
 
 	take_next(&f);
-	return send_all(&f);
+	errnum = send_all(&f);
+	placed = errnum || !counted ? 0 : engine_counted_place(counted, &s->coverage->sites);
+	if (placed && placed != ESRCH) {
+		cp_info("%s: nothing counts without stops: %s", image->assembly->path,
+			strerror(placed));
+		engine_counting_yield(image, 0, UINT64_MAX);
+	}
+	engine_counted_free(counted);
+	return errnum;
 }
 
 int engine_cover_arm(cprof_image *image, struct engine_cover *cover)

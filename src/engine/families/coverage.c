@@ -52,6 +52,7 @@ void engine_coverage_free(cprof_session *s)
 	while (cp_map_next(&s->coverage->names, &at, &name, &made))
 		free((char *)(uintptr_t)made);
 	cp_map_free(&s->coverage->names);
+	cp_vec_free(&s->coverage->direct);
 	free(s->coverage);
 	s->coverage = NULL;
 }
@@ -301,10 +302,12 @@ struct engine_cover *engine_coverage_plan(cprof_image *image)
 uint64_t engine_cover_count(const cprof_session *s, uint32_t counter)
 {
 	uint64_t n = atomic_load_explicit(&s->link.counters[counter], memory_order_relaxed);
+	const struct engine_coverage *c = s->coverage;
+	uint64_t direct = counter < c->direct.count ? c->direct.items[counter] : 0;
 
 	if (n == CP_COUNT_GAVE_UP)
-		return CPROF_COVERAGE_UNKNOWN;
-	n &= ~CP_COUNT_WHOLE;
+		return direct ? direct : CPROF_COVERAGE_UNKNOWN;
+	n = (n & ~CP_COUNT_WHOLE) + direct;
 	return s->coverage->mode == CPROF_COVERAGE_ONESHOT && n ? 1 : n;
 }
 
@@ -320,7 +323,8 @@ bool engine_cover_seen(const cprof_session *s, uint32_t counter)
 	uint64_t n;
 
 	/* Before the first count, reading a counter would only have its page made. */
-	if (!s->link.shared->stats.counted && !s->coverage->known.count)
+	if (!s->link.shared->stats.counted && !s->coverage->known.count &&
+	    !s->coverage->direct.count)
 		return false;
 	n = engine_cover_count(s, counter);
 	return n && n != CPROF_COVERAGE_UNKNOWN;

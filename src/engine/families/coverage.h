@@ -24,6 +24,7 @@
 #include "link/sites.h"
 #include "probe/blocks.h"
 
+struct engine_count_windows;
 struct engine_frontier;
 struct engine_known;
 struct cp_probe_block;
@@ -70,6 +71,8 @@ struct engine_cover {
 	bool retries; /* in this one branches that were given up are looked at again */
 	bool asked; /* what is known was asked for */
 	bool known; /* runs before this one had reached some of it */
+	bool counted; /* windows were planned, or there shall be none */
+	struct engine_count_windows *counting; /* owned (counting.c); NULL: there are none */
 	struct engine_frontier *frontier; /* owned (frontier.c); NULL: not asked for yet */
 	uint32_t first_counter; /* one for each block, then two for each watched branch */
 	CP_VEC(struct engine_cut) cuts; /* by block, then address */
@@ -84,6 +87,10 @@ struct engine_coverage {
 		*branches_by; /* who has set them; NULL: nobody */
 	uint32_t counters; /* used */
 	uint64_t sites, placing_ns; /* sites placed; what that took */
+	/* What detours counted, by counter, as far as it was taken over; and how often
+	 * something was. */
+	CP_VEC(uint64_t) direct;
+	uint64_t direct_changes;
 	CP_VEC(struct engine_known *) known; /* owned; by file (known.c) */
 	struct cp_map names; /* of inlined functions (addresses): demangled, char *, owned */
 };
@@ -136,7 +143,8 @@ void engine_cover_refuse_all(cprof_session *s, const struct engine_cover *cover)
 uint32_t engine_cover_budget(const cprof_session *s, const struct engine_cover *cover);
 /* Is there a site at that link-time address, or was there one? */
 bool engine_cover_has(struct engine_cover *cover, uint64_t address);
-/* How often a counter was counted; CPROF_COVERAGE_UNKNOWN. */
+/* How often a counter was counted; CPROF_COVERAGE_UNKNOWN. By detours: until these were asked
+ * last (engine_counting_collect()). */
 uint64_t engine_cover_count(const cprof_session *s, uint32_t counter);
 /* Was the counter counted, in any process? */
 bool engine_cover_seen(const cprof_session *s, uint32_t counter);

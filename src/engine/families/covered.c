@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/families/counting.h"
 #include "engine/families/coverage.h"
 #include "engine/families/cuts.h"
 #include "engine/families/inferred.h"
@@ -431,6 +432,8 @@ void cprof_coverage_each(cprof_coverage_function_fn cb, void *data)
 	bool more = true;
 	size_t i, k;
 
+	if (s)
+		engine_counting_collect(s);
 	for (i = 0; s && s->coverage && more && i < s->assemblies.count; i++) {
 		t.assembly = s->assemblies.items[i];
 		t.cover = cover_of(t.assembly);
@@ -451,12 +454,13 @@ bool cprof_coverage_changed(uint64_t *seen)
 
 	if (!s || !s->coverage)
 		return false;
+	engine_counting_collect(s);
 	for (i = 0; i < s->assemblies.count; i++)
 		if (cover_of(s->assemblies.items[i]) &&
 		    !engine_sources_ready(s->assemblies.items[i]))
 			return false;
-	/* Both numbers only grow. */
-	now = s->link.shared->stats.counted + s->coverage->counters;
+	/* All these numbers only grow. */
+	now = s->link.shared->stats.counted + s->coverage->counters + s->coverage->direct_changes;
 	if (now == *seen)
 		return false;
 	*seen = now;
@@ -527,6 +531,7 @@ bool cprof_profiler_get_coverage_data(cprof_profiler_handle handle, const cprof_
 
 	if (!s || !s->coverage || !image || !handle)
 		return false;
+	engine_counting_collect(s);
 	t.assembly = image->assembly;
 	t.cover = image->assembly->cover;
 	t.sources = t.cover ? engine_sources_of(t.assembly) : NULL;
@@ -565,6 +570,7 @@ void cprof_get_coverage_statistics(cprof_coverage_statistics *ret)
 	*ret = (cprof_coverage_statistics){ 0 };
 	if (!s || !s->coverage)
 		return;
+	engine_counting_collect(s);
 	ret->sites = s->coverage->sites;
 	ret->placing_ns = s->coverage->placing_ns;
 	ret->hits = s->link.shared->stats.counted;

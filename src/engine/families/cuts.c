@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/families/counting.h"
 #include "engine/families/coverage.h"
 #include "engine/families/inferred.h"
 #include "engine/probes/arm.h"
@@ -375,6 +376,8 @@ void engine_on_fault(cprof_session *s, cprof_process *p, const struct cp_event_f
 	if (!f.cover || !s->coverage || !image->armed)
 		return;
 	address = e->pc - image->bias;
+	engine_counting_failed(image, address);
+	engine_counting_collect(s);
 	/* Functions may lie on top of each other. */
 	for (i = 0; i < f.cover->functions.count; i++) {
 		f.function = &f.cover->functions.items[i];

@@ -431,9 +431,13 @@ void engine_arm_without_detours(cprof_process *p)
 	if (!p->detours || !p->detours->rings || p->detours->foreign)
 		return;
 	p->detours->foreign = true;
-	for (i = 0; i < p->images.count; i++)
-		if (p->images.items[i]->mapped && p->images.items[i]->armed)
-			give_base_back(p->images.items[i]);
+	for (i = 0; i < p->images.count; i++) {
+		if (!p->images.items[i]->mapped || !p->images.items[i]->armed)
+			continue;
+		give_base_back(p->images.items[i]);
+		engine_each_family(p->session, f, yield)
+			f->yield(p->images.items[i], 0, UINT64_MAX);
+	}
 }
 
 static void look_for_base(cprof_process *p)

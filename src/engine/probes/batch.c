@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "engine/probes/roles.h"
+#include "engine/target/family.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 
@@ -96,10 +97,17 @@ static void push(struct engine_batch *b, const struct cp_site *site, const uint8
 /* Where a detour is in the way of a breakpoint, its function has breakpoints, too. */
 static void make_way(struct engine_batch *b, const struct cp_site *site)
 {
-	uint32_t number = engine_detours_at(b->image, site->address - b->image->bias);
+	const cprof_session *s = b->image->process->session;
+	uint64_t address = site->address - b->image->bias;
+	uint32_t number = engine_detours_at(b->image, address);
 
 	if (number == ENGINE_NO_FUNCTION)
 		return;
+	if (number == ENGINE_COUNTED) {
+		engine_each_family(s, f, yield)
+			f->yield(b->image, address, 1);
+		return;
+	}
 	engine_detours_yield(b->image, number);
 	b->failed |= !cp_vec_push(&b->yielded, number);
 }

@@ -14,17 +14,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "detour/space.h"
-#include "engine/probes/areas.h"
 #include "engine/probes/callers.h"
+#include "engine/probes/making.h"
 #include "engine/probes/windows.h"
 #include "engine/target/state.h"
-
-/* Below mappings, where the kernel puts new ones. */
-#define MARGIN (UINT64_C(256) << 20)
-#define FAR (UINT64_C(4) << 30) /* farther than any reach */
-#define STEP (UINT64_C(64) << 20)
-#define SMALL_MARGIN (UINT64_C(64) << 10) /* of low addresses, where it puts none unasked */
 
 /* What stands of a function's detours. */
 struct made {
@@ -286,153 +279,10 @@ static void collect(struct beside *b, const struct engine_numbers *own,
 
 /* ---- code ---- */
 
-struct making {
-	cprof_image *image;
-	struct cp_detour_space *space;
-	struct cp_detour_rings rings;
-	struct engine_detour_sites *sites;
-	CP_VEC(struct cp_code_detour) detours;
-	CP_VEC(struct cp_code_piece) pieces;
-	CP_VEC(uint8_t) bytes;
-	uint32_t traced; /* the function at work */
-	bool failed; /* without memory */
-};
-
-/* As far above the heap as there is reach comes first: it grows up to what is there. */
-static bool add_above_heap(struct cp_detour_space *space, uint64_t start, uint64_t end)
-{
-	uint64_t far = end - start > FAR ? start + FAR : end, at = far;
-	bool ok = true;
-
-	while (ok && at > start) {
-		uint64_t from = at - start > STEP ? at - STEP : start;
-
-		ok = cp_detour_space_add(space, from, at);
-		at = from;
-	}
-	return ok && (far == end || cp_detour_space_add(space, far, end));
-}
-
-static bool add_gap(void *ctx, const struct engine_gap *gap)
-{
-	struct cp_detour_space *space = ctx;
-	uint64_t margin = gap->end <= UINT64_C(1) << 32 ? SMALL_MARGIN : MARGIN;
-
-	if (gap->end - gap->start <= margin)
-		return true;
-	return gap->above_heap ? add_above_heap(space, gap->start, gap->end - margin)
-			       : cp_detour_space_add(space, gap->start, gap->end - margin);
-}
-
-static void add_piece(struct making *m, uint64_t at, const uint8_t *code, uint32_t size)
-{
-	const struct cp_code_piece piece = { at, size, (uint32_t)m->bytes.count };
-
-	m->failed |= !cp_vec_push(&m->pieces, piece) ||
-		     !cp_vec_reserve(&m->bytes, m->bytes.count + size);
-	if (m->failed)
-		return;
-	memcpy(m->bytes.items + m->bytes.count, code, size);
-	m->bytes.count += size;
-}
-
-/* What stands in the file where `write` is about to: text is read from there, since in
- * memory there may be breakpoints. */
-static bool fill_window(const struct making *m, const struct cp_detour_write *write,
-			struct cp_window *ret)
-{
-	struct cp_reader file = cp_probe_file_reader(m->image->assembly->image);
-
-	ret->size = write->size;
-	memcpy(ret->jump, write->code, write->size);
-	return file.read(file.ctx, write->at - m->image->bias, ret->original, write->size) ==
-	       write->size;
-}
-
-/* The jump of a window, all of its first instruction where only the displacement is
- * changed. */
-static bool whole_window(const struct making *m, const struct cp_detour_window *w,
-			 const struct cp_detour_placed *placed, struct cp_window *ret)
-{
-	size_t offset = placed->window.at - (w->address + m->image->bias);
-
-	if (w->how != CP_DETOUR_BY_CHANGE)
-		return fill_window(m, &placed->window, ret);
-	ret->size = w->size;
-	memcpy(ret->original, w->code, w->size);
-	memcpy(ret->jump, w->code, w->size);
-	memcpy(ret->jump + offset, placed->window.code, placed->window.size);
-	return true;
-}
-
-/* Bytes of the instruction at `offset` of the window. */
-static uint8_t insn_size(const struct cp_detour_window *w, unsigned offset)
-{
-	unsigned end = offset + 1;
-
-	while (end < w->size && !(w->begins >> end & 1))
-		end++;
-	return (uint8_t)(end - offset);
-}
-
-static void add_landings(struct making *m, const struct cp_detour_window *w,
-			 const struct cp_detour *d, uint64_t at)
-{
-	unsigned offset;
-
-	for (offset = 1; offset < w->size; offset++) {
-		struct engine_detour_site site = {
-			.address = d->pc + offset,
-			.flags = CP_SITE_LANDING,
-			.traced = m->traced,
-			.size = insn_size(w, offset),
-		};
-
-		if (!(w->begins >> offset & 1))
-			continue;
-		site.to = cp_detour_enter(cp_arch_host(), d, at, &m->rings, site.address);
-		if (site.to)
-			m->failed |= !cp_vec_push(&m->sites->items, site);
-	}
-}
-
-/* Is it a conditional jump whose displacement is changed? */
-static bool is_branch(const struct cp_detour_window *w)
-{
-	return w->how == CP_DETOUR_BY_CHANGE && w->size == CP_DETOUR_BRANCH;
-}
-
-static void add_window(struct making *m, const struct cp_detour_window *w,
-		       const struct cp_detour *d, const struct cp_detour_placed *placed)
-{
-	const struct cp_code_detour detour = { placed->at, placed->size, *d };
-	struct engine_detour_site site = { .address = d->pc,
-					   .flags = CP_SITE_WINDOW,
-					   .traced = m->traced,
-					   .size = insn_size(w, 0),
-					   .branches = is_branch(w) },
-				  hop = { .address = placed->hop.at,
-					  .flags = CP_SITE_HOP,
-					  .traced = m->traced,
-					  .size = placed->hop.size };
-
-	site.to = hop.to = cp_detour_enter(cp_arch_host(), d, placed->at, &m->rings, d->pc);
-	m->failed |= !site.to || !whole_window(m, w, placed, &site.window) ||
-		     !cp_vec_push(&m->detours, detour);
-	add_piece(m, placed->at, placed->code, placed->size);
-	if (placed->stub.size)
-		add_piece(m, placed->stub.at, placed->stub.code, placed->stub.size);
-	if (placed->hop.size)
-		m->failed |= !fill_window(m, &placed->hop, &hop.window) ||
-			     !cp_vec_push(&m->sites->items, hop);
-	m->failed |= !cp_vec_push(&m->sites->items, site);
-	add_landings(m, w, d, placed->at);
-}
-
 #define WINDOWS_MAX 256 /* of a function */
 
 /* All windows of a function, or none. */
-static bool make_function(struct making *m, const struct engine_traced *t)
+static bool make_function(struct engine_making *m, const struct engine_traced *t)
 {
 	size_t count = t->windows->windows.count, i;
 	struct cp_detour_placed *placed = NULL;
@@ -457,13 +307,13 @@ static bool make_function(struct making *m, const struct engine_traced *t)
 				cp_detour_unplace(m->space, &placed[i]);
 	}
 	for (i = 0; ok && i < count; i++)
-		add_window(m, &t->windows->windows.items[i], &detours[i], &placed[i]);
+		engine_making_window(m, &t->windows->windows.items[i], &detours[i], &placed[i]);
 	free(placed);
 	free(detours);
 	return ok;
 }
 
-static bool make_slow(struct making *m)
+static bool make_slow(struct engine_making *m)
 {
 	struct engine_detour_site site = {
 		.flags = CP_SITE_RING,
@@ -478,7 +328,7 @@ static bool make_slow(struct making *m)
 	if (!m->rings.slow)
 		return false;
 	size = cp_detour_slow(cp_arch_host(), &m->rings, code);
-	add_piece(m, m->rings.slow, code, (uint32_t)size);
+	engine_making_piece(m, m->rings.slow, code, (uint32_t)size);
 	if (!size || !cp_detour_slow_stop(cp_arch_host(), &m->rings, &stop))
 		return false;
 	cp_trap_code(cp_arch_host(), &size);
@@ -494,7 +344,7 @@ static bool make_slow(struct making *m)
 	return true;
 }
 
-static void make_functions(struct making *m, const struct engine_numbers *numbers)
+static void make_functions(struct engine_making *m, const struct engine_numbers *numbers)
 {
 	const cprof_session *s = m->image->process->session;
 	size_t i;
@@ -508,57 +358,15 @@ static void make_functions(struct making *m, const struct engine_numbers *number
 	}
 }
 
-static uint8_t *put(uint8_t *at, const void *from, size_t size)
+static int make(struct engine_making *m, const struct engine_numbers *numbers)
 {
-	if (size)
-		memcpy(at, from, size);
-	return at + size;
-}
-
-static int send_code(struct making *m)
-{
-	cprof_process *p = m->image->process;
-	struct cp_request rq = { .type = CP_REQUEST_CODE, .pid = p->pid };
-	struct cp_code_batch head = {
-		.rings = m->rings,
-		.chunk_size = CP_DETOUR_CHUNK,
-		.detour_count = (uint32_t)m->detours.count,
-		.piece_count = (uint32_t)m->pieces.count,
-	};
-	uint8_t *at = p->session->link.plan;
-	struct cp_answer answer;
-	const uint64_t *chunks;
-	struct cp_error *err;
-
-	head.chunk_count = (uint32_t)cp_detour_space_chunks(m->space, &chunks);
-	head.size = sizeof(head) + head.chunk_count * sizeof(*chunks) +
-		    m->detours.count * sizeof(*m->detours.items) +
-		    m->pieces.count * sizeof(*m->pieces.items) + m->bytes.count;
-	if (m->failed || head.size > CP_LINK_PLAN)
-		return ENOMEM;
-	at = put(at, &head, sizeof(head));
-	at = put(at, chunks, head.chunk_count * sizeof(*chunks));
-	at = put(at, m->detours.items, m->detours.count * sizeof(*m->detours.items));
-	at = put(at, m->pieces.items, m->pieces.count * sizeof(*m->pieces.items));
-	put(at, m->bytes.items, m->bytes.count);
-	rq.size = head.size;
-	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
-	if (err) {
-		cp_error_free(err);
-		return ESRCH;
-	}
-	return answer.errnum;
-}
-
-static int make(struct making *m, const struct engine_numbers *numbers)
-{
-	if (!m->space || !engine_area_gaps(m->image->process, add_gap, m->space))
+	if (!engine_making_begin(m))
 		return ENOMEM;
 	if (!make_slow(m))
 		return ENOMEM;
 	make_functions(m, numbers);
 	if (m->detours.count)
-		return send_code(m);
+		return engine_making_send(m);
 	m->sites->items.count = 0;
 	return 0;
 }
@@ -595,7 +403,7 @@ static int by_start(const void *a, const void *b)
 
 static bool keep_window(cprof_image *image, uint32_t number, const struct cp_detour_window *w)
 {
-	struct engine_jump jump = { w->address, w->address + bytes_of(w), number };
+	struct engine_jump jump = { w->address, w->address + bytes_of(w), number, 0 };
 
 	if (!cp_vec_push(&image->jumps, jump))
 		return false;
@@ -649,7 +457,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 {
 	const cprof_session *s = image->process->session;
 	struct beside beside = { .image = image, .numbers = numbers };
-	struct making m = { .image = image, .sites = ret };
+	struct engine_making m = { .image = image, .sites = ret };
 	const struct engine_rings *rings;
 	int errnum;
 
@@ -664,7 +472,6 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 		return ENOMEM;
 	}
 	m.rings = rings->code;
-	m.space = cp_detour_space_create();
 	errnum = make(&m, numbers);
 	if (!errnum)
 		errnum = keep_jumps(image, numbers, ret);
@@ -676,9 +483,6 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 		forget_all(image, numbers);
 		give_up_all(s, numbers);
 	}
-	cp_detour_space_destroy(m.space);
-	cp_vec_free(&m.detours);
-	cp_vec_free(&m.pieces);
-	cp_vec_free(&m.bytes);
+	engine_making_free(&m);
 	return errnum;
 }

@@ -25,6 +25,9 @@
 
 #define RING_LOG 20 /* a smaller one is filled before it is looked at */
 #define RINGS 512
+/* Where coverage is all that there is, nobody records: there is room for numbers. */
+#define NUMBERS_LOG 23
+#define NUMBERS_RINGS 3
 /* Up to the first sign of life (engine_records_beat()): breakpoints are placed meanwhile. */
 #define FIRST_TICKS (UINT64_C(1) << 34)
 /* Of a thread that was given a ring, up to the first one that it is told of. */
@@ -58,6 +61,51 @@ uint64_t engine_rings_lost(const cprof_session *s)
 	return lost;
 }
 
+/* ---- numbers ---- */
+
+uint32_t engine_rings_number(struct engine_rings *rings, uint32_t counter)
+{
+	const uint64_t *known = cp_map_get(&rings->places, counter);
+	uint32_t place = known ? (uint32_t)*known - 1 : (uint32_t)rings->numbers.count;
+
+	if (known)
+		return cp_detour_count_at(rings->code.zero, place);
+	if (place >= cp_detour_count_most(rings->code.log) ||
+	    !cp_map_put(&rings->places, counter, place + UINT64_C(1)))
+		return 0;
+	if (cp_vec_push(&rings->numbers, ((struct engine_number){ .counter = counter })))
+		return cp_detour_count_at(rings->code.zero, place);
+	cp_map_remove(&rings->places, counter);
+	return 0;
+}
+
+/* A number may be less than before: who was led out counts again. */
+static void collect(struct engine_rings *rings,
+		    void (*add)(void *ctx, uint32_t counter, uint64_t more), void *ctx)
+{
+	const uint64_t *numbers = (const void *)(rings->memory + cp_detour_count_at(0, 0));
+	struct engine_number *n;
+	uint64_t now;
+
+	cp_vec_for_each(&rings->numbers, n) {
+		now = __atomic_load_n(&numbers[n - rings->numbers.items], __ATOMIC_RELAXED);
+		if (now != n->taken)
+			add(ctx, n->counter, now - n->taken);
+		n->taken = now;
+	}
+}
+
+void engine_rings_collect(const cprof_session *s,
+			  void (*add)(void *ctx, uint32_t counter, uint64_t more), void *ctx)
+{
+	struct engine_rings *const *rings;
+
+	cp_vec_for_each(&s->calls->rings, rings)
+		collect(*rings, add, ctx);
+}
+
+/* ---- theirs ---- */
+
 static void release_rings(cprof_session *s, struct engine_rings *rings)
 {
 	size_t i;
@@ -74,6 +122,8 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 	for (i = 0; rings->items && i < rings->count; i++)
 		engine_valued_release(&rings->items[i]);
 	cp_map_free(&rings->callers);
+	cp_map_free(&rings->places);
+	cp_vec_free(&rings->numbers);
 	free(rings->items);
 	free(rings);
 }
@@ -171,13 +221,14 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 {
 	struct cp_request rq = { .type = CP_REQUEST_RINGS,
 				 .pid = p->pid,
-				 .first = RINGS,
-				 .size = cp_detour_ring_size(RING_LOG) };
-	struct low low = { .size = rq.size, .program = begin_of_program(p) };
+				 .first = p->session->coverage ? NUMBERS_RINGS : RINGS };
+	unsigned log = p->session->coverage ? NUMBERS_LOG : RING_LOG;
+	struct low low = { .size = cp_detour_ring_size(log), .program = begin_of_program(p) };
 	struct cp_answer answer;
 	CP_CLOSE int fd = -1;
 	int errnum;
 
+	rq.size = low.size;
 	if (!engine_area_gaps(p, look_low, &low) || !low.found)
 		return ENOMEM;
 	rq.address = low.found;
@@ -197,10 +248,11 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 		rings->memory = NULL;
 		return errno;
 	}
-	set_ways(rings->memory, engine_roles_every(p->session));
+	if (log == RING_LOG)
+		set_ways(rings->memory, engine_roles_every(p->session));
 	ask_for_rings(p->session, rings->memory);
 	rings->asking = true;
-	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = RING_LOG };
+	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = (uint8_t)log };
 	return 0;
 }
 
@@ -216,9 +268,9 @@ static struct engine_rings *make_rings(cprof_process *p)
 	if (!errnum)
 		rings->items = calloc(rings->count, sizeof(*rings->items));
 	if (!errnum && rings->items && cp_vec_push(&p->session->calls->rings, rings)) {
-		if (!p->session->calls->priced)
+		if (!p->session->calls->priced && !p->session->coverage)
 			p->session->calls->price = engine_price();
-		p->session->calls->priced = true;
+		p->session->calls->priced |= !p->session->coverage;
 		return rings;
 	}
 	cp_debug("rings of %d: %s", p->pid, strerror(errnum));

@@ -63,6 +63,12 @@ struct engine_plain_caller {
 #define ENGINE_PLAIN_CALLERS 1024
 
 /* Rings, of a process and those that it forked. */
+/* A number of coverage: which counter it is of, and what of it was added to that. */
+struct engine_number {
+	uint32_t counter;
+	uint64_t taken;
+};
+
 struct engine_rings {
 	unsigned users; /* processes */
 	uint8_t *memory; /* mapped here, all of it */
@@ -75,6 +81,9 @@ struct engine_rings {
 	unsigned blind; /* looks that told nothing */
 	uint64_t zero_lost; /* records of threads without a ring that are known as lost */
 	bool asking; /* who has no ring was told that somebody reads */
+	/* Numbers that detours count in (arch/detour_count.h), by their place there. */
+	CP_VEC(struct engine_number) numbers;
+	struct cp_map places; /* of counters, + 1 */
 };
 
 struct engine_detours {
@@ -109,6 +118,12 @@ void engine_ring_stack(const cprof_thread *t);
 /* One more block of a sample, or one less, counts as live at the address, or one like it
  * (arch/detour_ring.h). */
 void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more);
+
+/* The address in the program of the number for a counter; 0: there is no room. */
+uint32_t engine_rings_number(struct engine_rings *rings, uint32_t counter);
+/* Adds what was counted since to where `add` says, of all processes. */
+void engine_rings_collect(const cprof_session *s,
+			  void (*add)(void *ctx, uint32_t counter, uint64_t more), void *ctx);
 
 /* Counts as lost what threads without a ring could not record since they were told that
  * somebody reads; `asking`: they are told so from now on. */

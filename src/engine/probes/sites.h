@@ -154,6 +154,7 @@ enum engine_site_kind {
 #define ENGINE_GROUP_RETURNS 0xfffffff1u
 #define ENGINE_GROUP_COUNTING 0xfffffff2u
 #define ENGINE_GROUP_SHARED 0xfffffff3u /* of all detours */
+#define ENGINE_GROUP_COUNTED 0xfffffff4u /* of windows that count */
 
 struct engine_site {
 	uint64_t address; /* link-time; 0: RETURN */

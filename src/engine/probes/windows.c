@@ -362,6 +362,33 @@ void engine_windows_plan(cprof_session *s, struct engine_traced *t,
 	cp_error_free(err);
 }
 
+bool engine_windows_points(cprof_session *s, cprof_assembly *a, struct cp_probe_function *f,
+			   const struct cp_detour_point *points, size_t count,
+			   struct cp_detour_windows *ret)
+{
+	struct engine_windows *w = object_of(a);
+	struct cp_probe_plan sites = { 0 };
+	struct cp_error *err;
+
+	if (w)
+		read_text(s, a, w);
+	if (!w || !w->text)
+		return true;
+	size_t before = ret->items.count;
+
+	err = cp_probe_plan_function(engine_decoder(s->calls), &w->file, &a->plans->functions, f,
+				     &sites);
+	if (!err)
+		err = cp_detour_plan_points(&w->planner, f, &sites, points, count, ret);
+	if (err)
+		cp_debug("windows of %s: %s", f->linkage_name, err->what);
+	else if (count && ret->items.count == before)
+		cp_debug("%s: no windows for %zu places", f->linkage_name, count);
+	cp_error_free(err);
+	cp_probe_plan_free(&sites);
+	return true;
+}
+
 /* ---- records ---- */
 
 static void add_value(struct cp_detour_record *r, unsigned kind, unsigned reg, int offset)

@@ -7,6 +7,7 @@
 #define CP_ENGINE_PROBES_WINDOWS_H
 
 #include "detour/plan.h"
+#include "detour/points.h"
 #include "engine/probes/sites.h"
 
 /* Why calls of a function are seen by breakpoints. */
@@ -40,6 +41,11 @@ void engine_windows_drop(struct engine_traced *t);
 bool engine_windows_suit(const cprof_session *s, struct engine_traced *t);
 /* A breakpoint has to stand in one of its windows, or there is no room: never again. */
 void engine_windows_give_up(struct engine_traced *t, enum engine_slow why);
+
+/* Windows of points that are counted (detour/points.h); false without memory. */
+bool engine_windows_points(cprof_session *s, cprof_assembly *a, struct cp_probe_function *f,
+			   const struct cp_detour_point *points, size_t count,
+			   struct cp_detour_windows *ret);
 
 /* The records of a window's detour. False: too many values. */
 bool engine_windows_records(cprof_session *s, const struct engine_traced *t,

@@ -158,6 +158,9 @@ struct engine_family {
 	int (*place)(cprof_image *image);
 	void (*refused)(cprof_image *image);
 	void (*inherited)(cprof_image *image);
+	/* Something else has to stand in a link-time range: jumps that the family placed there
+	 * give way to breakpoints. */
+	void (*yield)(cprof_image *image, uint64_t start, uint64_t size);
 	/* Is one of these breakpoints at a link-time address, or was one there? */
 	bool (*has)(const cprof_image *image, uint64_t address);
 	void (*fault)(cprof_session *s, cprof_process *p, const struct cp_event_fault *e);

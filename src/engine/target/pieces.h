@@ -10,10 +10,13 @@
 
 #include "base/map.h"
 
-/* A piece of an image, at link-time addresses, which a function's detours need. */
+/* A piece of an image, at link-time addresses, which a function's detours need, or a window
+ * that counts. */
+#define ENGINE_COUNTED 0xfffffffeu /* of no function, but of coverage (families/counting.c) */
 struct engine_jump {
 	uint64_t start, end;
 	uint32_t traced;
+	uint32_t window; /* of COUNTED: its number in the object */
 };
 
 /* An executable piece of an image. */

@@ -276,7 +276,7 @@ static bool open_code(struct tracer *tr, const struct cp_request *rq, struct cod
 {
 	const uint8_t *at = tr->link->plan + rq->first;
 	struct cp_code_batch *head = &ret->head;
-	uint64_t chunks, detours, pieces, parts;
+	uint64_t chunks, detours, countings, pieces, parts;
 
 	*ret = (struct code){ 0 };
 	if (rq->size < sizeof(*head) || rq->size > CP_LINK_PLAN ||
@@ -285,8 +285,9 @@ static bool open_code(struct tracer *tr, const struct cp_request *rq, struct cod
 	memcpy(head, at, sizeof(*head));
 	chunks = head->chunk_count * sizeof(uint64_t);
 	detours = head->detour_count * sizeof(struct cp_code_detour);
+	countings = head->counting_count * sizeof(struct cp_code_counting);
 	pieces = head->piece_count * sizeof(struct cp_code_piece);
-	parts = sizeof(*head) + chunks + detours + pieces;
+	parts = sizeof(*head) + chunks + detours + countings + pieces;
 	if (head->size != rq->size || parts > rq->size || head->chunk_count > CHUNKS_MOST ||
 	    head->chunk_size % 4096 || head->chunk_size > CHUNK_MOST ||
 	    (head->chunk_count && !head->chunk_size))
@@ -294,8 +295,9 @@ static bool open_code(struct tracer *tr, const struct cp_request *rq, struct cod
 	at += sizeof(*head);
 	ret->chunks = copy(at, chunks);
 	ret->batch = detours_create(head, at + chunks);
-	ret->pieces = copy(at + chunks + detours, pieces);
-	ret->bytes = at + chunks + detours + pieces;
+	at += chunks + detours + countings;
+	ret->pieces = copy(at, pieces);
+	ret->bytes = at + pieces;
 	ret->byte_count = rq->size - parts;
 	return ret->chunks && ret->batch && ret->pieces;
 }

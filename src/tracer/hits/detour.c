@@ -112,12 +112,15 @@ static bool lead_out_of_foreign(struct thread *t)
 {
 	const struct space *space = t->process->space;
 	uint64_t prstatus[PRSTATUS_MAX / 8], base;
+	struct cp_syscall_state s;
 	uint32_t ring;
 
 	if (!regs_read(t->tid, prstatus))
 		return false;
 	base = cp_arch_ring_base(prstatus);
-	return base && !rings_find(space->rings, base, &ring) && detours_hide(space, prstatus) &&
+	cp_arch_syscall_state(prstatus, &s);
+	return base && !rings_find(space->rings, base, &ring) &&
+	       detours_record_there(space, s.pc) && detours_hide(space, prstatus) &&
 	       regs_write(t->tid, prstatus);
 }
 

@@ -62,8 +62,9 @@ bool fault_tell(struct tracer *tr, struct thread *t, int signal, uint64_t seen_n
 	if (tr->ending || t->process->guest || !is_fault(t->tid, signal) ||
 	    !regs_read(t->tid, prstatus))
 		return false;
+	unslot_regs(t, prstatus);
 	cp_arch_syscall_state(prstatus, &s);
-	e.pc = unslot_pc(t, s.pc);
+	e.pc = s.pc;
 	if (!is_new(tr, t->process->space, e.pc))
 		return false;
 	emit_event(tr, &e.e, sizeof(e));

@@ -26,6 +26,8 @@ struct code_batch {
 	struct cp_detour_rings rings;
 	struct cp_code_detour *detours; /* owned; by address */
 	size_t count;
+	struct cp_code_counting *countings; /* the same */
+	size_t counting_count;
 };
 
 /* ---- batches ---- */
@@ -44,13 +46,30 @@ static bool detour_ok(const struct cp_code_detour *d)
 	       d->detour.size <= CP_DETOUR_WINDOW && d->detour.record_count <= CP_DETOUR_RECORDS;
 }
 
+static int by_code(const void *a, const void *b)
+{
+	const struct cp_code_counting *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool counting_ok(const struct cp_code_counting *c)
+{
+	return c->bytes && c->bytes <= CP_DETOUR_CODE_MAX && c->size &&
+	       c->size <= CP_DETOUR_WINDOW && c->count_count && c->count_count <= CP_DETOUR_COUNTS;
+}
+
 static bool all_ok(const struct code_batch *b)
 {
 	const struct cp_code_detour *d = b->detours;
+	const struct cp_code_counting *c = b->countings;
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
 		if (!detour_ok(&d[i]) || (i && d[i].at - d[i - 1].at < d[i - 1].size))
+			return false;
+	for (i = 0; i < b->counting_count; i++)
+		if (!counting_ok(&c[i]) || (i && c[i].at - c[i - 1].at < c[i - 1].bytes))
 			return false;
 	return b->rings.log >= CP_DETOUR_LOG_MIN && b->rings.log <= CP_DETOUR_LOG_MAX;
 }
@@ -58,17 +77,22 @@ static bool all_ok(const struct code_batch *b)
 struct code_batch *detours_create(const struct cp_code_batch *head, const void *detours)
 {
 	struct code_batch *b = calloc(1, sizeof(*b));
-	size_t size = head->detour_count * sizeof(*b->detours);
+	size_t size = head->detour_count * sizeof(*b->detours),
+	       counting_size = head->counting_count * sizeof(*b->countings);
 
 	if (!b)
 		return NULL;
 	*b = (struct code_batch){ .users = 1,
 				  .rings = head->rings,
 				  .detours = malloc(size + 1),
-				  .count = head->detour_count };
-	if (b->detours) {
+				  .count = head->detour_count,
+				  .countings = malloc(counting_size + 1),
+				  .counting_count = head->counting_count };
+	if (b->detours && b->countings) {
 		memcpy(b->detours, detours, size);
+		memcpy(b->countings, (const uint8_t *)detours + size, counting_size);
 		qsort(b->detours, b->count, sizeof(*b->detours), by_place);
+		qsort(b->countings, b->counting_count, sizeof(*b->countings), by_code);
 		if (all_ok(b))
 			return b;
 	}
@@ -81,6 +105,7 @@ void detours_release(struct code_batch *batch)
 	if (!batch || --batch->users)
 		return;
 	free(batch->detours);
+	free(batch->countings);
 	free(batch);
 }
 
@@ -117,10 +142,14 @@ bool detours_fit(const struct space *space, const struct code_batch *batch)
 
 	if (!space->rings || batch->rings.zero != space->rings->zero ||
 	    batch->rings.log != space->rings->log ||
-	    !detours_in_chunks(space, batch->rings.slow, CP_DETOUR_SLOW_MAX))
+	    (batch->rings.slow ? !detours_in_chunks(space, batch->rings.slow, CP_DETOUR_SLOW_MAX)
+			       : batch->count))
 		return false;
 	for (i = 0; i < batch->count; i++)
 		if (!detours_in_chunks(space, batch->detours[i].at, batch->detours[i].size))
+			return false;
+	for (i = 0; i < batch->counting_count; i++)
+		if (!detours_in_chunks(space, batch->countings[i].at, batch->countings[i].bytes))
 			return false;
 	return true;
 }
@@ -168,6 +197,9 @@ static bool is_of_range(const struct code_batch *b, uint64_t start, uint64_t siz
 	for (i = 0; i < b->count; i++)
 		if (b->detours[i].detour.pc - start >= size)
 			return false;
+	for (i = 0; i < b->counting_count; i++)
+		if (b->countings[i].pc - start >= size)
+			return false;
 	return true;
 }
 
@@ -210,26 +242,90 @@ static const struct cp_code_detour *find(const struct space *space, uint64_t pc,
 	return NULL;
 }
 
+static const struct cp_code_counting *find_counting(const struct space *space, uint64_t pc,
+						    const struct cp_detour_rings **rings_ret)
+{
+	struct code_batch **b;
+
+	cp_vec_for_each(&space->code, b) {
+		size_t low = 0, high = (*b)->counting_count;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if ((*b)->countings[middle].at <= pc)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (!low || pc - (*b)->countings[low - 1].at >= (*b)->countings[low - 1].bytes)
+			continue;
+		*rings_ret = &(*b)->rings;
+		return &(*b)->countings[low - 1];
+	}
+	return NULL;
+}
+
+bool detours_record_there(const struct space *space, uint64_t pc)
+{
+	const struct cp_detour_rings *rings;
+
+	return detours_in_chunks(space, pc, 1) && !find_counting(space, pc, &rings);
+}
+
+/* The window of the detour whose code begins at `at`; 0: none does. */
+static uint64_t window_of_code(const struct space *space, uint64_t at)
+{
+	const struct cp_detour_rings *rings;
+	const struct cp_code_detour *d = find(space, at, &rings);
+	const struct cp_code_counting *c = d ? NULL : find_counting(space, at, &rings);
+
+	if (d)
+		return d->at == at ? d->detour.pc : 0;
+	return c && c->at == at ? c->pc : 0;
+}
+
 /* The address of the window by way of which a thread came to a jump at `pc`; 0: there is
  * none of ours. */
 static uint64_t window_of_jump(const struct space *space, uint64_t pc)
 {
 	const struct site *site = space_site(space, pc);
-	const struct cp_code_detour *d = NULL;
-	const struct cp_detour_rings *rings;
 	uint8_t code[CP_DETOUR_FILLED];
+	uint64_t window = 0;
 	int i;
 
 	if (!(site && site->flags & CP_SITE_HOP) && !chunk_at(space, pc))
 		return 0;
-	for (i = 0; i < JUMPS && pc && !(d = find(space, pc, &rings)); i++) {
+	for (i = 0; i < JUMPS && pc && !window; i++) {
 		memset(code, 0, sizeof(code));
 		if (!space_read(space, pc, code, sizeof(code)) &&
 		    !space_read(space, pc, code, CP_DETOUR_JUMP))
 			return 0;
 		pc = cp_detour_jump_target(code, pc);
+		window = pc ? window_of_code(space, pc) : 0;
 	}
-	return d && pc == d->at && i ? d->detour.pc : 0;
+	return window;
+}
+
+/* Who is in none that records. */
+static bool leave_counting(const struct space *space, struct cp_regs *regs, uint64_t *flags,
+			   const struct cp_reader *memory, struct detours_left *ret)
+{
+	const uint8_t pc = cp_arch_host()->pc;
+	const struct cp_detour_rings *rings;
+	const struct cp_code_counting *c = find_counting(space, regs->r[pc], &rings);
+	struct cp_detour d;
+	uint64_t window;
+
+	if (c) {
+		cp_code_of_counting(c, &d);
+		return cp_detour_leave(cp_arch_host(), &d, c->at, rings, regs, flags, memory,
+				       &ret->record);
+	}
+	window = window_of_jump(space, regs->r[pc]);
+	if (window)
+		regs->r[pc] = window;
+	return window;
 }
 
 bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *flags,
@@ -242,7 +338,7 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 	const struct cp_code_detour *d;
 	struct code_batch **b;
 	const struct site *site;
-	uint64_t window, slot;
+	uint64_t slot;
 
 	*ret = (struct detours_left){ 0 };
 	if (!space->code.count)
@@ -256,15 +352,13 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 		}
 	}
 	cp_vec_for_each(&space->code, b)
-		if (cp_detour_leave_slow(arch, &(*b)->rings, &now, &memory, &ret->slow))
+		if ((*b)->rings.slow &&
+		    cp_detour_leave_slow(arch, &(*b)->rings, &now, &memory, &ret->slow))
 			break;
 	d = find(space, now.r[arch->pc], &rings);
-	window = d ? 0 : window_of_jump(space, now.r[arch->pc]);
 	ret->detour = d ? &d->detour : NULL;
-	if (window)
-		now.r[arch->pc] = window;
-	else if (!d || !cp_detour_leave(arch, &d->detour, d->at, rings, &now, flags, &memory,
-					&ret->record))
+	if (d ? !cp_detour_leave(arch, &d->detour, d->at, rings, &now, flags, &memory, &ret->record)
+	      : !leave_counting(space, &now, flags, &memory, ret))
 		return false;
 	*regs = now;
 	return true;
@@ -276,7 +370,7 @@ uint64_t detours_behind_fault(const struct space *space, uint64_t pc)
 	uint64_t to;
 
 	cp_vec_for_each(&space->code, b) {
-		to = cp_detour_fault(cp_arch_host(), &(*b)->rings, pc);
+		to = (*b)->rings.slow ? cp_detour_fault(cp_arch_host(), &(*b)->rings, pc) : 0;
 		if (to)
 			return to;
 	}
@@ -322,16 +416,45 @@ static void make_void(struct cp_detour_ring *ring, unsigned log, const struct cp
 		cp_detour_void(ring, left);
 }
 
+/* What it counted for the instruction that it comes to again. */
+static void count_down(const struct space *space, const struct detours_left *left)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(left->record.counted); i++)
+		if (left->record.counted[i] && space->rings)
+			rings_count_down(space->rings, left->record.counted[i]);
+}
+
 void detours_settle(const struct thread *t, const struct detours_left *left)
 {
 	struct cp_detour_ring *ring = rings_of(t);
 
+	count_down(t->process->space, left);
 	if (!ring)
 		return;
 	make_void(ring, t->rings->log, &left->slow);
 	make_void(ring, t->rings->log, &left->record);
 	if (left->record.stage == CP_DETOUR_COMMITTED)
 		cp_detour_cancel(ring, t->rings->log, cp_arch_time_stamp() << 16);
+}
+
+/* The instruction that was counted failed: it was come to, whether its handler goes back
+ * there or not. If it does, a breakpoint stands there by then (families/cuts.c), whose hit
+ * was told. */
+static bool has_failed(struct thread *t, const struct detours_left *left, const struct cp_regs *r)
+{
+	siginfo_t si;
+
+	if (!left->record.counted[0] || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) ||
+	    si.si_code <= 0 ||
+	    (si.si_signo != SIGSEGV && si.si_signo != SIGBUS && si.si_signo != SIGILL &&
+	     si.si_signo != SIGFPE))
+		return false;
+	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
+	t->again[0].pc = r->r[cp_arch_host()->pc];
+	t->again[0].sp = r->r[cp_arch_host()->sp];
+	return true;
 }
 
 /* A fault of an instruction that was moved is one of where it was. */
@@ -394,7 +517,8 @@ bool detours_lead_out(struct thread *t)
 	cp_arch_set_flags(prstatus, flags);
 	if (!regs_write(t->tid, prstatus))
 		return false;
-	detours_settle(t, &left);
+	if (!has_failed(t, &left, &regs))
+		detours_settle(t, &left);
 	count_again(space, &left, &regs);
 	correct_fault(t, was, regs.r[pc]);
 	expect_again(t, regs.r[pc], regs.r[cp_arch_host()->sp]);

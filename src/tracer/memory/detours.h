@@ -17,8 +17,9 @@ struct cp_code_batch;
 struct space;
 struct thread;
 
-/* What one request brought; shared by processes that were forked. Its parts, of as many
- * as `head` says, are copied. NULL: they make no sense, or without memory. */
+/* What one request brought; shared by processes that were forked. Its detours, and countings
+ * behind those, of as many as `head` says, are copied. NULL: they make no sense, or without
+ * memory. */
 struct code_batch *detours_create(const struct cp_code_batch *head, const void *detours);
 void detours_release(struct code_batch *batch);
 /* Is all of that memory in chunks of the space? */
@@ -36,7 +37,8 @@ void detours_forget_range(struct space *space, uint64_t start, uint64_t size);
 /* A thread with these registers and flags is in a detour, or in a jump that leads to one:
  * they become those that it has in the program. False: it is in none. */
 struct detours_left {
-	const struct cp_detour *detour; /* that it was in; NULL: in a jump, or a slot */
+	const struct cp_detour
+		*detour; /* that it was in; NULL: in a jump, a slot, or one that counts */
 	struct cp_detour_left slow, record;
 };
 bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *flags,
@@ -50,6 +52,8 @@ bool detours_lead_out(struct thread *t);
  * none. */
 const struct cp_detour_record *detours_record_at(const struct detours_left *left, uint64_t pc);
 void detours_settle(const struct thread *t, const struct detours_left *left);
+/* Is there a detour that records, or what those share, at an address of code? */
+bool detours_record_there(const struct space *space, uint64_t pc);
 /* A thread that followed a pointer for a record had a fault: where it goes on; 0: it was
  * not that. */
 uint64_t detours_behind_fault(const struct space *space, uint64_t pc);

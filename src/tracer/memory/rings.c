@@ -134,6 +134,16 @@ void rings_choose(const struct rings *rings, uint64_t address)
 		__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
 }
 
+void rings_count_down(const struct rings *rings, uint64_t address)
+{
+	uint64_t offset = address - rings->zero;
+
+	if (offset % sizeof(uint64_t) || offset < CP_DETOUR_BUFFER ||
+	    offset >= cp_detour_table_offset(rings->log))
+		return;
+	__atomic_sub_fetch((uint64_t *)(void *)(rings->memory + offset), 1, __ATOMIC_RELAXED);
+}
+
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 {
 	struct cp_records records;

@@ -62,6 +62,9 @@ uint64_t *rings_slot(const struct thread *t, uint64_t sp);
 bool rings_may_be_chosen(const struct rings *rings, uint64_t address);
 /* There is one more. */
 void rings_choose(const struct rings *rings, uint64_t address);
+/* A number that detours count in (arch/detour_count.h), at that address of the program, goes
+ * down again. */
+void rings_count_down(const struct rings *rings, uint64_t address);
 struct cp_detour_ring *rings_of(const struct thread *t);
 /* The stopped thread goes on without a ring, if it has one of these. */
 void rings_forget(const struct rings *rings, pid_t tid);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Code of detours in the making, for an image of a process. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_MAKING_H
+#define CP_ENGINE_PROBES_MAKING_H
+
+#include "detour/space.h"
+#include "engine/probes/detours.h"
+
+struct engine_making {
+	cprof_image *image; /* set by the caller, and so are `rings` and `sites` */
+	struct cp_detour_space *space; /* owned */
+	struct cp_detour_rings rings;
+	struct engine_detour_sites *sites;
+	CP_VEC(struct cp_code_detour) detours;
+	CP_VEC(struct cp_code_counting) countings;
+	CP_VEC(struct cp_code_piece) pieces;
+	CP_VEC(uint8_t) bytes;
+	uint32_t traced; /* the function at work */
+	bool failed; /* without memory */
+};
+
+/* Finds what mappings leave free. False: without memory, or the process is gone. */
+bool engine_making_begin(struct engine_making *m);
+void engine_making_free(struct engine_making *m);
+/* Bytes that are to be written. */
+void engine_making_piece(struct engine_making *m, uint64_t at, const uint8_t *code, uint32_t size);
+/* A window with its place: code, and sites of the function `traced`. */
+void engine_making_window(struct engine_making *m, const struct cp_detour_window *w,
+			  const struct cp_detour *d, const struct cp_detour_placed *placed);
+/* Has all of it mapped and written; an errno. */
+int engine_making_send(struct engine_making *m);
+
+#endif
