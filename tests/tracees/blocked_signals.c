@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads that block every signal, as the workers of servers do, and call
- * functions all the time; some change their masks. A handler runs with
+ * functions all the time; some change their masks, one waits in between. A handler runs with
  * everything blocked, children are spawned, in whose making the C library
  * blocks everything. What masks and actions were set is what the program is
  * told that they are.
@@ -16,6 +16,7 @@
 #include <setjmp.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 
 #include "tracee.h"
@@ -60,6 +61,24 @@ static void *quiet(void *arg)
 
 	while (!stop)
 		x = work(x);
+	return (void *)(uintptr_t)x;
+}
+
+/* One that waits for others most of the time, as a server's worker. Should a profiler be
+ * killed as it comes, one wait may be interrupted. */
+static void *idle(void *arg)
+{
+	uint32_t x = (uint32_t)(uintptr_t)arg;
+	int fd = epoll_create1(EPOLL_CLOEXEC), got;
+	struct epoll_event event;
+
+	while (!stop) {
+		got = epoll_wait(fd, &event, 1, 3);
+		CHECK(!got || (got < 0 && errno == EINTR && opt.size), "epoll_wait: %d, %s", got,
+		      strerror(errno));
+		x = work(x);
+	}
+	close(fd);
 	return (void *)(uintptr_t)x;
 }
 
@@ -241,7 +260,7 @@ int main(int argc, char **argv)
 	if (!strcmp(opt.mode, "once"))
 		handle_once();
 	for (i = 0; i < opt.threads; i++)
-		threads[i] = tracee_thread(i % 2 ? busy : quiet, (void *)i);
+		threads[i] = tracee_thread(i % 2 ? busy : i ? idle : quiet, (void *)i);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 	/* The kernel leaves out those two that can't be blocked. */
 	sigdelset(&action.sa_mask, SIGKILL);

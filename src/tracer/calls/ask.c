@@ -205,7 +205,7 @@ bool ask_may_stop(struct tracer *tr, struct thread *t)
 	case PROC_RUNNING:
 		return true;
 	case PROC_BLOCKED:
-		return nr < 0 || restart_harm(nr, args) <= HARMLESS;
+		return nr < 0 || restart_is_bearable(nr, args);
 	case PROC_GONE:
 		break;
 	}

@@ -140,6 +140,22 @@ int restart_harm(int64_t nr, const unsigned long long args[6])
 	}
 }
 
+#define BEARABLE 4
+#define BEARABLE_MS 10000
+
+bool restart_is_bearable(int64_t nr, const unsigned long long args[6])
+{
+	bool polls = nr == SYS_epoll_pwait;
+
+	/* What it blocks meanwhile comes with the call, and goes with it. */
+	if (polls && args[4])
+		return false;
+#ifdef SYS_epoll_wait
+	polls = polls || nr == SYS_epoll_wait;
+#endif
+	return restart_harm(nr, args) <= BEARABLE || (polls && (int)args[3] <= BEARABLE_MS);
+}
+
 /* `signal`: the one that did it, or 0 for our interrupt. */
 static void rewind_call(struct tracer *tr, struct thread *t, int signal, uint64_t *regs,
 			const struct cp_syscall_state *s)
@@ -178,12 +194,14 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 	uint64_t regs[PRSTATUS_MAX / 8];
 	struct cp_syscall_state s;
 
-	t->restart.pending = false;
 	if (captured)
 		memcpy(regs, captured, cp_arch_prstatus_size());
 	else if (!regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
+	if (t->restart.pending && s.pc == t->restart.pc && s.sp == t->restart.sp)
+		return; /* at this stop */
+	t->restart.pending = false;
 	if (was_cut_short(&s))
 		rewind_call(tr, t, 0, regs, &s);
 	else

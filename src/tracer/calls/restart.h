@@ -5,6 +5,7 @@
 #ifndef CP_TRACER_RESTART_H
 #define CP_TRACER_RESTART_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct thread;
@@ -18,8 +19,9 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal);
 /* At the signal by which the thread tells that a call was ended by one that another
  * thread took (finish_told()). */
 void restart_told(struct tracer *tr, struct thread *t);
-/* From calls that start again as if nothing had been, to those with harm. */
-#define HARMLESS 3
+/* May it be interrupted where more depends on it than a time limit? One of that begins anew:
+ * at most of some seconds. */
+bool restart_is_bearable(int64_t nr, const unsigned long long args[6]);
 /* The harm that it would do to interrupt a thread in system call `nr`: the less, the
  * better; 2: nothing, it starts again as if nothing had been. */
 int restart_harm(int64_t nr, const unsigned long long args[6]);

@@ -83,26 +83,40 @@ static bool blocks_trap(const struct thread *t)
 	return proc_blocked(t->tid) & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP);
 }
 
-/* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted?
+/* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted? One
+ * that wakes up after a SIGKILL of ours would die of the first breakpoint.
  * Calls that the code of detours makes are its own. */
-static bool is_wanted(struct tracer *tr, struct thread *t)
+enum wanted { NOT_WANTED, RUNS, WAITS };
+
+static enum wanted is_wanted(struct tracer *tr, struct thread *t)
 {
 	unsigned long long args[6];
 	uint64_t pc, sp;
 	int64_t nr;
 
 	if (t->state == THREAD_HELD || t->process->launching)
-		return false;
+		return NOT_WANTED;
 	if (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0)
-		return true;
+		return RUNS;
 	if (t->process->space->chunks.count && proc_where(tr, t, &pc, &sp) == PROC_BLOCKED &&
 	    detours_in_chunks(t->process->space, pc, 1))
-		return true;
-	return restart_harm(nr, args) <= HARMLESS && blocks_trap(t);
+		return RUNS;
+	return restart_is_bearable(nr, args) && blocks_trap(t) ? WAITS : NOT_WANTED;
 }
 
-/* Interrupts them; by their ids, for they may go meanwhile. */
-static void interrupt_all(struct tracer *tr, const struct injection *in, struct tids *ret)
+static bool is_in(const struct tids *tids, pid_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < tids->count; i++)
+		if (tids->items[i] == tid)
+			return true;
+	return false;
+}
+
+/* By their ids, for they may go meanwhile. Those that run are interrupted, all at once. */
+static void choose(struct tracer *tr, const struct injection *in, enum wanted which,
+		   struct tids *ret)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
@@ -110,8 +124,10 @@ static void interrupt_all(struct tracer *tr, const struct injection *in, struct 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
-		if (t->process->space == in->space && t != in->thread && is_wanted(tr, t) &&
-		    !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) && !cp_vec_push(ret, t->tid))
+		if (t->process->space == in->space && t != in->thread &&
+		    !is_in(&in->others, t->tid) && is_wanted(tr, t) == which &&
+		    (which == WAITS || !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0)) &&
+		    !cp_vec_push(ret, t->tid))
 			return;
 	}
 }
@@ -144,39 +160,63 @@ static bool goes_on(struct tracer *tr, pid_t tid)
 }
 
 /* NULL: it is gone, or goes on running. */
-static struct thread *hold(struct tracer *tr, pid_t tid, uint64_t deadline)
+static struct thread *hold(struct tracer *tr, pid_t tid, bool interrupted, uint64_t deadline)
 {
 	struct thread *t;
 
 	do
-		t = ask_stop(tr, tid, true);
+		t = ask_stop(tr, tid, interrupted);
 	while (!t && goes_on(tr, tid) && cp_now() < deadline);
 	return t;
+}
+
+/* Those of `tids` that hold still are added to in->others. A call that was cut short is put
+ * right at once: we may be killed while the thread is held. */
+static void hold_all(struct tracer *tr, struct injection *in, const struct tids *tids,
+		     bool interrupted, uint64_t deadline)
+{
+	size_t i;
+
+	for (i = 0; i < tids->count; i++) {
+		struct thread *t = hold(tr, tids->items[i], interrupted, deadline);
+
+		if (!t && goes_on(tr, tids->items[i])) {
+			in->running++;
+			in->unseen += !thread_find(tr, tids->items[i])->passed;
+		}
+		if (!t || t->state == THREAD_HELD)
+			continue;
+		t->passed = true;
+		restart_repair(tr, t, NULL);
+		if (!cp_vec_push(&in->others, t->tid))
+			ask_let_run(tr, t);
+	}
 }
 
 void sigmask_hold_others(struct tracer *tr, struct injection *in)
 {
 	uint64_t deadline = cp_now() + BLOCKING_NS;
-	struct tids tids = { 0 };
-	size_t i, n = 0;
+	struct tids run = { 0 }, wait = { 0 };
 
+	in->others = (struct tids){ 0 };
 	in->running = in->unseen = 0;
-	interrupt_all(tr, in, &tids);
-	for (i = 0; i < tids.count; i++) {
-		struct thread *t = hold(tr, tids.items[i], deadline);
+	choose(tr, in, WAITS, &wait);
+	hold_all(tr, in, &wait, false, deadline); /* one by one: each is put right then */
+	choose(tr, in, RUNS, &run);
+	hold_all(tr, in, &run, true, deadline);
+	cp_vec_free(&wait);
+	cp_vec_free(&run);
+	cp_debug("%zu threads of %d hold still, %u do not", in->others.count, (int)in->space->pid,
+		 in->running);
+}
 
-		if (!t && goes_on(tr, tids.items[i])) {
-			in->running++;
-			in->unseen += !thread_find(tr, tids.items[i])->passed;
-		}
-		if (!t || t->state == THREAD_HELD)
-			continue;
-		t->passed = true;
-		tids.items[n++] = t->tid;
-	}
-	tids.count = n;
-	in->others = tids;
-	cp_debug("%zu threads of %d hold still, %u do not", n, (int)in->space->pid, in->running);
+void sigmask_hold_woken(struct tracer *tr, struct injection *in)
+{
+	struct tids run = { 0 };
+
+	choose(tr, in, RUNS, &run);
+	hold_all(tr, in, &run, true, cp_now() + BLOCKING_NS);
+	cp_vec_free(&run);
 }
 
 void sigmask_let_others_run(struct tracer *tr, struct injection *in)

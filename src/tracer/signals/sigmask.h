@@ -16,6 +16,8 @@ struct tracer;
  * handlers. */
 void sigmask_begin(struct tracer *tr, struct injection *in);
 void sigmask_hold_others(struct tracer *tr, struct injection *in);
+/* And who has woken up since. */
+void sigmask_hold_woken(struct tracer *tr, struct injection *in);
 void sigmask_let_others_run(struct tracer *tr, struct injection *in);
 void sigmask_actions(struct tracer *tr, struct injection *in);
 /* Handlers, and the thread at hand, block SIGTRAP again. */

@@ -367,6 +367,14 @@ static bool is_out_of_detours(const struct injection *in)
 	return !in->running || !in->space->code.count;
 }
 
+/* Who was blocked in a system call, and woke up, may have come to one of the breakpoints that
+ * were there for a moment, or by way of it into the code of detours. There are none now. */
+static void hold_woken(struct tracer *tr, struct injection *in)
+{
+	sigmask_hold_woken(tr, in);
+	jumps_lead_out(tr, in);
+}
+
 bool trap_remove(struct tracer *tr, struct space *space)
 {
 	struct windows windows;
@@ -390,11 +398,13 @@ bool trap_remove(struct tracer *tr, struct space *space)
 		windows_put_back(&windows, !in.running);
 		sites_clean_traps(space);
 	}
-	out = is_out_of_detours(&in);
 	/* Before the handler goes, or a breakpoint that takes their place for a moment would be
 	 * the end of who comes there, should we be killed. */
-	if (!in.running)
+	if (!in.running) {
 		sigcall_put_back(space);
+		hold_woken(tr, &in);
+	}
+	out = is_out_of_detours(&in);
 	if (out)
 		give_action_back(space, &in);
 	sites_clean(space, false);
@@ -419,8 +429,10 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 		return false;
 	if (!jumps_out_left(tr, in) || pass_action(in->space, in, &now, false))
 		return false;
-	if (!in->running)
+	if (!in->running) {
 		cp_restore_memory(in->space->pid, in->space->mem, true);
+		sigmask_hold_woken(tr, in);
+	}
 	own = now;
 	see_through(in->space, &own);
 	if (memcmp(&own, &now, sizeof(own)) != 0) {
