@@ -11,8 +11,10 @@ void cp_inspect_each(struct cp_inspect *i)
 
 	for (n = 1; n < i->args->count; n++) {
 		err = cp_inspect_one(i, i->args->operands[n]);
-		if (err)
-			cp_inspect_fail(i, err);
+		if (!err)
+			continue;
+		cp_inspect_lacks(i, i->args->operands[n], err);
+		cp_inspect_fail(i, err);
 	}
 	for (g = 0; g < i->o->globals.count; g++) {
 		err = cp_inspect_globals(i, i->o->globals.items[g]);

@@ -65,6 +65,35 @@ static void add_lacks(struct cp_json *j, const cprof_value *v)
 		cp_json_raw(j, "lacks", text.bytes, text.size);
 }
 
+static void begin_object(struct cp_inspect *i, const char *expression)
+{
+	struct cp_json *j = &i->json;
+
+	cp_json_begin(j, NULL, '{');
+	cp_json_str(j, "expression", expression);
+	if (i->threads.list.count > 1 || i->frames.chosen)
+		cp_json_u64(j, "tid", (uint64_t)i->in.tid);
+	if (i->frames.chosen) {
+		cp_json_u64(j, "frame", i->frames.chosen->number);
+		cp_json_str(j, "function", i->frames.chosen->function);
+	}
+}
+
+void cp_inspect_lacks(struct cp_inspect *i, const char *expression, const struct cp_error *err)
+{
+	struct cp_json *j = &i->json;
+
+	if (!i->o->json || i->rehearsing)
+		return;
+	begin_object(i, expression);
+	cp_json_null(j, "type");
+	cp_json_null(j, "address");
+	cp_json_null(j, "value");
+	cp_json_str(j, "error", cp_value_error_name(CPROF_VALUE_UNAVAILABLE));
+	cp_json_str(j, "why", err->what);
+	cp_json_end(j, '}');
+}
+
 static void show_json(struct cp_inspect *i, const char *expression, const struct cp_thing *thing,
 		      const cprof_value *v)
 {
@@ -74,14 +103,7 @@ static void show_json(struct cp_inspect *i, const char *expression, const struct
 
 	cp_value_print(&text, v, NULL);
 	cp_buf_u8(&text, 0);
-	cp_json_begin(j, NULL, '{');
-	cp_json_str(j, "expression", expression);
-	if (i->threads.list.count > 1 || i->frames.chosen)
-		cp_json_u64(j, "tid", (uint64_t)i->in.tid);
-	if (i->frames.chosen) {
-		cp_json_u64(j, "frame", i->frames.chosen->number);
-		cp_json_str(j, "function", i->frames.chosen->function);
-	}
+	begin_object(i, expression);
 	cp_json_str(j, "type", v->type);
 	if (thing->in_memory && !thing->bits && !thing->error)
 		cp_json_hex(j, "address", thing->address);

@@ -59,6 +59,8 @@ void cp_inspect_forget(struct cp_inspect *i);
 CP_ERROR cp_inspect_one(struct cp_inspect *i, const char *text);
 /* Shows the static variables whose names match. */
 CP_ERROR cp_inspect_globals(struct cp_inspect *i, const char *glob);
+/* With --json: the object of an expression that could not be evaluated, and why. */
+void cp_inspect_lacks(struct cp_inspect *i, const char *expression, const struct cp_error *err);
 /* Says which expression an error is of. */
 CP_ERROR cp_inspect_about(const char *expression, struct cp_error *err);
 /* Begins with which thread it is, and which frame of it. */

@@ -98,7 +98,7 @@ struct search {
 	struct cp_image *image; /* to read what was not read yet; NULL: don't */
 	const char *name;
 	size_t size;
-	bool anywhere; /* a pointer, in any member; else in bases and what has no name */
+	bool anywhere; /* a pointer to data, in any member; else in bases and what has no name */
 	unsigned left;
 	uint64_t offset;
 	const struct cp_type *type;
@@ -107,6 +107,15 @@ struct search {
 static bool is_placed(const struct cp_type *t, const struct cp_type_member *m)
 {
 	return !(m->flags & (CP_MEMBER_VIRTUAL | CP_MEMBER_BITS)) && m->offset <= t->size;
+}
+
+/* Not a function's, as of who deletes what another one leads to. */
+static bool is_data_pointer(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	return t->kind == CP_TYPE_POINTER &&
+	       !(t->target && cp_type_strip(t->target)->kind == CP_TYPE_FUNCTION);
 }
 
 static bool find(struct search *s, const struct cp_type *type, uint64_t at, unsigned depth)
@@ -122,8 +131,7 @@ static bool find(struct search *s, const struct cp_type *type, uint64_t at, unsi
 	for (i = 0; d && i < d->member_count && s->left; i++, s->left--) {
 		m = &d->members[i];
 		if (!is_placed(t, m) || m->flags & CP_MEMBER_BASE || strlen(m->name) != s->size ||
-		    memcmp(m->name, s->name, s->size) ||
-		    (s->anywhere && cp_type_strip(m->type)->kind != CP_TYPE_POINTER))
+		    memcmp(m->name, s->name, s->size) || (s->anywhere && !is_data_pointer(m->type)))
 			continue;
 		s->offset = at + m->offset;
 		s->type = m->type;

@@ -217,6 +217,10 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 	separately "$CPROF" inspect "$pid" 'server.colour' commands
 	assert_failure 1
 	assert_output 'commands = 1234567890123'
+	separately "$CPROF" inspect --json "$pid" 'server.colour' commands '1 +'
+	assert_failure 2
+	jq -e 'map([.expression, .error]) == [["server.colour", "unavailable"], ["commands", null], ["1 +", "unavailable"]]
+		and .[1].value == 1234567890123 and (.[0].why | test("no member colour"))' <<<"$output"
 	separately "$CPROF" inspect 999999999 x
 	assert_failure 1
 	separately "$CPROF" inspect "$pid"

@@ -41,6 +41,7 @@ judge_boxes() {
 			unique
 			no_unique
 			with_deleter
+			with_function
 			shared
 			no_shared
 			weak
@@ -225,7 +226,7 @@ libcxx() {
 of() {
 	begin "$1"
 	"$CPROF" inspect --json "$pid" short_text long_text no_text with_nul view wide sixteen thirty_two numbers none \
-		texts nested flags colors row pair_of_texts unique no_unique with_deleter shared no_shared weak by_number \
+		texts nested flags colors row pair_of_texts unique no_unique with_deleter with_function shared no_shared weak by_number \
 		by_name by_point by_letter many chosen words hashed_wide hashed_set hashed_words chain no_chain \
 		forward ring ring_of_points ring_of_large stacked queued first_of_all couple three maybe not_at_all \
 		maybe_text either either_point all_of four_of bits many_bits counter 'done' at wait_for no_function \

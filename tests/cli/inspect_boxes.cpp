@@ -65,6 +65,8 @@ struct Deleter {
 	}
 };
 std::unique_ptr<Point, Deleter> with_deleter(new Point{ 9, 10 });
+std::unique_ptr<Point, void (*)(Point *)> with_function(new Point{ 9, 11 },
+							[](Point *p) { delete p; });
 std::shared_ptr<Point> shared = std::make_shared<Point>(Point{ 11, 12 });
 std::shared_ptr<int> no_shared;
 std::weak_ptr<Point> weak = shared, no_weak;
