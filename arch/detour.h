@@ -285,5 +285,7 @@ bool cp_detour_leave_slow(const struct cp_arch *arch, const struct cp_detour_rin
 /* In the ring of a thread that is held. */
 void cp_detour_void(struct cp_detour_ring *ring, const struct cp_detour_left *left);
 void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp);
+/* The same of what was told by a stop in the place of a record: the record before stays. */
+void cp_detour_come_again(struct cp_detour_ring *ring, unsigned log, uint64_t stamp);
 
 #endif

@@ -72,6 +72,7 @@ struct cp_detour_head {
 #define CP_DETOUR_RECORD_MAX CP_DETOUR_SLACK /* bytes of others, that say 0 there */
 #define CP_DETOUR_SITE_BITS 26
 #define CP_DETOUR_SITES 0x3fffff0u /* sites are below */
+#define CP_DETOUR_AGAIN 0x3fffffcu /* what a stop told, and no record, will come again */
 #define CP_DETOUR_LOST 0x3fffffdu /* here records were dropped */
 #define CP_DETOUR_CANCEL 0x3fffffeu /* the record before is not so: it will come again */
 #define CP_DETOUR_VOID 0x3ffffffu /* nothing: the thread was taken out before it was filled */

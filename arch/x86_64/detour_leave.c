@@ -265,12 +265,21 @@ void cp_detour_void(struct cp_detour_ring *ring, const struct cp_detour_left *le
 	write_record(ring, left->index, left->tag, CP_DETOUR_VOID, left->units);
 }
 
-void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
+static void put_note(struct cp_detour_ring *ring, unsigned log, uint64_t stamp, uint32_t what)
 {
 	uint64_t position = ring->head, mask = (UINT64_C(1) << log) - 1;
 
 	ring->head += CP_DETOUR_UNIT;
 	write_record(ring, (uint32_t)(position & mask),
-		     (stamp & ~UINT64_C(0xffff)) | (uint16_t)(position >> log), CP_DETOUR_CANCEL,
-		     1);
+		     (stamp & ~UINT64_C(0xffff)) | (uint16_t)(position >> log), what, 1);
+}
+
+void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
+{
+	put_note(ring, log, stamp, CP_DETOUR_CANCEL);
+}
+
+void cp_detour_come_again(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
+{
+	put_note(ring, log, stamp, CP_DETOUR_AGAIN);
 }

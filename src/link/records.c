@@ -221,9 +221,9 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 		take_values(records, records->position, size, ret);
 		if (site == CP_DETOUR_LOST)
 			ret->lost = newly_lost(records, records->position);
-		ret->kind = site == CP_DETOUR_LOST     ? CP_RECORD_LOST
-			    : site == CP_DETOUR_CANCEL ? CP_RECORD_CANCEL
-						       : CP_RECORD_SITE;
+		ret->kind = site == CP_DETOUR_LOST				  ? CP_RECORD_LOST
+			    : site == CP_DETOUR_CANCEL || site == CP_DETOUR_AGAIN ? CP_RECORD_CANCEL
+										  : CP_RECORD_SITE;
 		records->position += size;
 		if (site == CP_DETOUR_VOID)
 			continue;

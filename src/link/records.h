@@ -33,7 +33,8 @@ enum cp_record_kind {
 	/* Here records are missing: `lost` are known of by now. What is lost later in the
 	 * same place counts in the next one, and in cp_records_lost(). */
 	CP_RECORD_LOST,
-	CP_RECORD_CANCEL, /* the last SITE record that was given did not happen */
+	/* The last SITE record that was given, or what a stop told since, did not happen. */
+	CP_RECORD_CANCEL,
 };
 
 #define CP_RECORD_SP_BITS 35

@@ -850,3 +850,44 @@ END
 		assert_equal "$(calls leaf)" 148
 	done
 }
+
+# The first handler's call is told by a stop, in which the alarm comes.
+@test "an alarm in a handler on the same alternate stack" {
+	cat >nested.c <<'END'
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#define NI __attribute__((noinline, noipa))
+static char stack[262144];
+static sigjmp_buf back;
+static long handled, worked, alarms;
+#define COUNT(what) __asm__ volatile("incq %0" : "+m"(what))
+NI int handle(int x) { COUNT(handled); return x ^ 5; }
+NI int work(int x) { volatile int a[40]; COUNT(worked); for (int i = 0; i < 40; i++) a[i] = x + i; return a[x % 40]; }
+static void on_alarm(int sig) { COUNT(alarms); handle(sig); }
+static void on_fault(int sig) { handle(sig); siglongjmp(back, 1); }
+int main(void)
+{
+	const struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = { 0 };
+	stack_t ss = { .ss_sp = stack, .ss_size = sizeof stack };
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_ONSTACK | SA_RESTART };
+	sigaltstack(&ss, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	action.sa_handler = on_fault;
+	sigaction(SIGSEGV, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (alarms < 300)
+		if (!sigsetjmp(back, 1)) { for (int i = 0; i < 50; i++) work(i); *(volatile int *)8 = 1; }
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("%ld %ld\n", handled, worked);
+}
+END
+	gcc -O1 -g -o nested nested.c
+	for how in --fast "-a -r"; do
+		# shellcheck disable=SC2086 # words
+		"$CPROF" run -q -o x.data --max-rate=0 -t work,handle $how -- ./nested >said
+		assert_equal "$(calls handle) $(calls work)" "$(cat said)"
+	done
+}

@@ -113,6 +113,13 @@ static void test_taken_out(void)
 	cp_detour_cancel(ring, LOG, NOW << 16);
 	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_CANCEL);
 	CHECK(!cp_records_next(&reader, NOW, &r));
+	/* Of what a stop told, the record before, not read by then, is none. */
+	CHECK(write_record(1, NOW + 2, NULL, 0));
+	cp_detour_come_again(ring, LOG, NOW << 16);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_SITE);
+	CHECK_U64(r.time, NOW + 2);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_CANCEL);
+	CHECK(!cp_records_next(&reader, NOW, &r));
 }
 
 /* Many turns with records of all sizes, read at once or when there is no room. */

@@ -479,7 +479,8 @@ static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
 		return;
 	t->foreign_pc = 0;
 	if (ring) {
-		cp_detour_cancel(ring, t->rings->log, cp_arch_time_stamp() << 16);
+		/* A reader that is behind must not take it for one of the record before. */
+		cp_detour_come_again(ring, t->rings->log, cp_arch_time_stamp() << 16);
 		return;
 	}
 	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
