@@ -257,7 +257,8 @@ two_loops() {
 		}
 	END
 	gcc -O0 -g -o turns turns.c
-	"$CPROF" run -q -s 499 --coverage --count -- ./turns >/dev/null
+	# By breakpoints it takes long enough for samples.
+	"$CPROF" run -q -s 499 --coverage --count --traps -- ./turns >/dev/null
 	"$CPROF" annotate --json turn >turn.json
 	# Line 5 as often as turn() was called, line 6 never.
 	assert_equal "$(jq -c '[.lines[] | select(.line == 5) | .reached, .count]' turn.json)" '[true,7]'

@@ -237,6 +237,14 @@ void guard_place(struct injection *in)
 		in->guard = write_frame(in, in->guard_below, 0);
 }
 
+void guard_clear(const struct injection *in)
+{
+	static const uint8_t nothing[FRAME_MAX];
+
+	if (in->guard && in->guard_below - in->guard <= sizeof(nothing))
+		space_write(in->space, in->guard, nothing, in->guard_below - in->guard);
+}
+
 void guard_renew(const struct injection *in)
 {
 	if (in->guard && !write_frame(in, in->guard_below, in->guard))

@@ -22,5 +22,8 @@ void guard_place(struct injection *in);
 /* Its registers or mask in *in are others now: the frame gets them, where it is. Whatever
  * the old ones lead to (code that is unmapped) stays there until then. */
 void guard_renew(const struct injection *in);
+/* The thread has its registers again: nothing of the frame stays where its next calls have
+ * their own, for who looks for return addresses there. */
+void guard_clear(const struct injection *in);
 
 #endif

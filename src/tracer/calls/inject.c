@@ -146,6 +146,7 @@ void inject_end(struct tracer *tr, struct injection *in)
 		come_back(in);
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
 	regs_write(t->tid, in->regs);
+	guard_clear(in);
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, interrupt_options(tr, t->tid == t->process->pid));
 	if (t->state == THREAD_HELD) /* consumed, or it would be reported for ever */
 		await_consume(t->tid);
