@@ -143,6 +143,18 @@ static bool by_hop(struct pointing *p, struct cp_detour_window *w, size_t first)
 	return keep(p, w, first);
 }
 
+/* A window that begins at `at`, for a jump or, where that has no room, for a hop. */
+static bool forward(struct pointing *p, uint64_t at, size_t first)
+{
+	struct cp_detour_window w;
+
+	if (cp_window_forward(p->text, at, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK &&
+	    keep(p, &w, first))
+		return true;
+	return cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) == CP_WINDOW_OK &&
+	       by_hop(p, &w, first);
+}
+
 static bool plan_block(struct pointing *p, size_t first)
 {
 	uint64_t at = behind_pad(p, p->points[first].address);
@@ -157,11 +169,7 @@ static bool plan_block(struct pointing *p, size_t first)
 	    cp_window_over(p->text, at, jump->address, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK &&
 	    keep(p, &w, first))
 		return true;
-	if (cp_window_forward(p->text, at, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK &&
-	    keep(p, &w, first))
-		return true;
-	return cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) == CP_WINDOW_OK &&
-	       by_hop(p, &w, first);
+	return forward(p, at, first);
 }
 
 static bool plan_jump(struct pointing *p, size_t first)
@@ -172,11 +180,7 @@ static bool plan_jump(struct pointing *p, size_t first)
 	if (cp_window_backward(p->text, at, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK &&
 	    keep(p, &w, first))
 		return true;
-	if (cp_window_forward(p->text, at, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK &&
-	    keep(p, &w, first))
-		return true;
-	return cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) == CP_WINDOW_OK &&
-	       by_hop(p, &w, first);
+	return forward(p, at, first);
 }
 
 CP_ERROR cp_detour_plan_points(struct cp_detour_planner *planner,

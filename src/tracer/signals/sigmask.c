@@ -193,30 +193,31 @@ static void hold_all(struct tracer *tr, struct injection *in, const struct tids 
 	}
 }
 
+static void hold_those(struct tracer *tr, struct injection *in, enum wanted which,
+		       uint64_t deadline)
+{
+	struct tids tids = { 0 };
+
+	choose(tr, in, which, &tids);
+	hold_all(tr, in, &tids, which == RUNS, deadline);
+	cp_vec_free(&tids);
+}
+
 void sigmask_hold_others(struct tracer *tr, struct injection *in)
 {
 	uint64_t deadline = cp_now() + BLOCKING_NS;
-	struct tids run = { 0 }, wait = { 0 };
 
 	in->others = (struct tids){ 0 };
 	in->running = in->unseen = 0;
-	choose(tr, in, WAITS, &wait);
-	hold_all(tr, in, &wait, false, deadline); /* one by one: each is put right then */
-	choose(tr, in, RUNS, &run);
-	hold_all(tr, in, &run, true, deadline);
-	cp_vec_free(&wait);
-	cp_vec_free(&run);
+	hold_those(tr, in, WAITS, deadline); /* one by one: each is put right then */
+	hold_those(tr, in, RUNS, deadline);
 	cp_debug("%zu threads of %d hold still, %u do not", in->others.count, (int)in->space->pid,
 		 in->running);
 }
 
 void sigmask_hold_woken(struct tracer *tr, struct injection *in)
 {
-	struct tids run = { 0 };
-
-	choose(tr, in, RUNS, &run);
-	hold_all(tr, in, &run, true, cp_now() + BLOCKING_NS);
-	cp_vec_free(&run);
+	hold_those(tr, in, RUNS, cp_now() + BLOCKING_NS);
 }
 
 void sigmask_let_others_run(struct tracer *tr, struct injection *in)
