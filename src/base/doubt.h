@@ -40,9 +40,9 @@ struct cp_taken {
 /* What cprof took of a thread's time so far. */
 struct cp_account {
 	uint64_t lost_ns; /* by stops */
-	struct cp_doubt doubt; /* about that */
-	struct cp_taken taken; /* by detours */
 	uint64_t run_ns; /* its CPU time; 0: not known */
+	struct cp_taken taken; /* by detours; 16 bytes that are written, and copied, at once */
+	struct cp_doubt doubt; /* about what stops took */
 };
 
 /* That of what was added since `then`: the sum is wrong by twice as much at most. */

@@ -235,27 +235,62 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 	}
 }
 
+/* Do units behind the first look like a record of the next turn? */
+static inline bool looks_new(const struct cp_detour_head *head, size_t units, uint16_t tag)
+{
+	const uint16_t next = (uint16_t)(tag + 1);
+	size_t i;
+
+	for (i = 1; i < units; i++)
+		if ((uint16_t)head[i].stamp == next)
+			return true;
+	return false;
+}
+
+/* The head of the record at a position, of which `seen` are reserved; NULL: it is not there.
+ * As committed(), with all that stays the same while many are read. */
+static inline const struct cp_detour_head *peek_at(const struct cp_records *r, uint64_t position,
+						   uint64_t *stamp_ret)
+{
+	const struct cp_detour_head *head = head_at(r, position);
+
+	*stamp_ret = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
+	return (uint16_t)*stamp_ret == tag_of(r, position) ? head : NULL;
+}
+
 size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_record_plain *ret,
 		       size_t most)
 {
-	uint64_t position = records->position, stamp;
+	struct cp_records r = *records; /* what is written meanwhile is none of it */
+	uint64_t position = r.position, clean = r.position, stamp;
 	struct cp_record_plain *to = ret;
+	const struct cp_detour_head *head;
+	uint32_t site, units;
 
-	for (; to < ret + most; to++) {
-		const struct cp_detour_head *head = head_at(records, position);
-		size_t size = committed(records, position, &stamp);
-		uint32_t site = head->what & SITE_MASK, units = head->what >> CP_DETOUR_SITE_BITS;
-
-		if (!size || site >= CP_DETOUR_SITES || !units ||
-		    is_cancelled(records, position + size))
+	while (is_reserved(&r, position)) {
+		head = peek_at(&r, position, &stamp);
+		if (!head) {
+			r.seen = 0;
+			break;
+		}
+		site = head->what & SITE_MASK;
+		units = head->what >> CP_DETOUR_SITE_BITS;
+		if (site == CP_DETOUR_CANCEL && to > ret)
+			to--;
+		if (site >= CP_DETOUR_SITES || !units || to == ret + most)
 			break;
 		to->time = time_of(stamp, now);
 		to->sp = (uint64_t)head->sp << 3;
 		to->values = (const uint64_t *)(head + 1);
 		to->words = 2 * (units - 1);
-		to->end = position += size;
 		to->site = site;
+		if (clean == position && !looks_new(head, units, (uint16_t)stamp))
+			clean += units * CP_DETOUR_UNIT;
+		to->end = position += units * CP_DETOUR_UNIT;
+		to++;
 	}
+	records->seen = r.seen;
+	records->clean = r.released == r.position ? clean : 0;
 	return (size_t)(to - ret);
 }
 
@@ -283,8 +318,11 @@ static size_t forget(const struct cp_records *r, uint64_t position)
 void cp_records_release(struct cp_records *records)
 {
 	uint64_t room = UINT64_C(1) << (records->log - 4);
+	uint64_t clean = records->clean < records->position ? records->clean : records->position;
 	size_t size = 1;
 
+	if (records->released < clean)
+		records->released = clean;
 	while (size && records->released < records->position) {
 		size = forget(records, records->released);
 		records->released += size;

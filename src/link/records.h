@@ -26,6 +26,7 @@ struct cp_records {
 	/* What `head` was: the program writes that line of the caches with each record, so it
 	 * is read when all before it are. 0: not known. */
 	uint64_t seen;
+	uint64_t clean; /* from `released` up to here, nothing has to be forgotten; 0: not known */
 };
 
 enum cp_record_kind {

@@ -34,13 +34,18 @@ static inline const struct cp_call *cp_shadow_innermost(const struct cp_shadow_o
 	return stack->calls.count ? &stack->calls.items[stack->calls.count - 1] : NULL;
 }
 
+static inline uint32_t cp_shadow_depth_within(const struct cp_call *outer)
+{
+	return outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
+}
+
 /* Member by member: that is faster than to clear all of it before. */
 static inline void cp_shadow_begin_plain(struct cp_call *call, const struct cp_call *outer)
 {
 	const uint32_t marks = CP_CALL_MARKS | CP_CALL_MARKED;
 
 	call->function = 0;
-	call->depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
+	call->depth = cp_shadow_depth_within(outer);
 	call->caller = 0;
 	call->subject = NULL;
 	call->enter_ns = 0;
@@ -53,6 +58,25 @@ static inline void cp_shadow_begin_plain(struct cp_call *call, const struct cp_c
 	call->data = NULL;
 }
 
+/* Does an entry at `sp` neither end nor meet another call? */
+static inline bool cp_shadow_enters_plainly(const struct cp_shadow_own *own,
+					    const struct cp_call *outer, uint64_t sp)
+{
+	return !own->thread->within && (!outer || outer->sp > (sp | CP_SHADOW_STUB)) &&
+	       (!own->shadow->foreign.count || !cp_shadow_is_anothers(own, sp));
+}
+
+/* A call that is entered plainly and left before anything else of its thread happens: it
+ * need not be pushed. */
+static inline void cp_shadow_pass_plain(const struct cp_shadow_own *own, uint64_t sp)
+{
+	struct cp_shadow_thread *t = own->thread;
+
+	t->tail = false;
+	t->tail_sp = sp & ~(uint64_t)CP_SHADOW_STUB;
+	t->last = &t->own;
+}
+
 /* As cp_shadow_enter() of a call on that stack that ends no other one. The caller fills in
  * what the shadow stack does not know, at once. NULL: it may end one, or there is no memory;
  * nothing was done. */
@@ -63,8 +87,7 @@ static inline struct cp_call *cp_shadow_enter_plain(const struct cp_shadow_own *
 	const struct cp_call *outer = cp_shadow_innermost(own);
 	struct cp_call *call;
 
-	if (t->within || (outer && outer->sp <= (sp | CP_SHADOW_STUB)) ||
-	    (own->shadow->foreign.count && cp_shadow_is_anothers(own, sp)) ||
+	if (!cp_shadow_enters_plainly(own, outer, sp) ||
 	    ((!t->behind || stack->calls.count == stack->calls.capacity) &&
 	     !cp_shadow_make_room(own)))
 		return NULL;

@@ -104,7 +104,8 @@ static inline void closed(struct coding *c, uint32_t depth, uint64_t inner)
 		c->opens->frames.items[depth - 1].inner += inner + 1;
 }
 
-static inline void put_enter(struct coding *c, const struct cp_call_entry *e)
+/* When it is entered, as readers will have it. */
+static inline uint64_t put_callee(struct coding *c, const struct cp_call_entry *e)
 {
 	struct cp_call_open *by = e->depth ? known(c, e->depth - 1) : NULL;
 	struct cp_call_callees *callees = callees_of(c, by);
@@ -121,7 +122,33 @@ static inline void put_enter(struct coding *c, const struct cp_call_entry *e)
 	}
 	if (rank)
 		cp_call_callee(callees, rank, function);
-	opened(c, e, ts_ns);
+	return ts_ns;
+}
+
+static inline void put_enter(struct coding *c, const struct cp_call_entry *e)
+{
+	opened(c, e, put_callee(c, e));
+}
+
+static inline bool is_bare(const struct cp_call_entry *e, enum cp_record_call_kind kind)
+{
+	return e->kind == kind && !(e->flags | e->value_count) && e->target == CP_RECORD_NONE;
+}
+
+/* A call and its end without anything between them: it need not be opened. False: it is not
+ * as plain as that, and nothing was done. */
+static inline bool put_leaf(struct coding *c, const struct cp_call_entry e[2])
+{
+	uint32_t depth = c->opens->depth;
+
+	if (e[0].function != e[1].function || e[0].depth != depth || e[1].depth != depth ||
+	    depth >= c->opens->frames.count || c->coder->forms ||
+	    !is_bare(&e[0], CP_RECORD_ENTER) || !is_bare(&e[1], CP_RECORD_LEAVE))
+		return false;
+	put_callee(c, &e[0]);
+	put_first(c, CP_CALL_LEAVE, e[1].ts_ns);
+	closed(c, depth, 0);
+	return true;
 }
 
 /* An event that is not as expected, or not of a kind that is. */
@@ -241,43 +268,70 @@ static struct cp_call_opens *opens_of(struct cp_call_coder *coder, uint32_t thre
 	return *opens;
 }
 
-/* Room for calls as deep as these are. */
-static bool deepen(struct cp_call_opens *opens, const struct cp_call_entry *entries, size_t count)
+/* Room for a call at that depth, and twice as deep. */
+static bool deepen(struct cp_call_opens *opens, uint32_t depth)
 {
-	size_t deepest = 0, i;
+	size_t want = depth < CP_CALL_BLOCK_DEPTH / 2 ? 2 * (size_t)depth + 1 : CP_CALL_BLOCK_DEPTH;
 
-	for (i = 0; i < count; i++)
-		if (entries[i].depth > deepest)
-			deepest = entries[i].depth;
-	deepest = deepest < CP_CALL_BLOCK_DEPTH ? deepest + 1 : CP_CALL_BLOCK_DEPTH;
-	return GROW(&opens->frames, deepest);
+	return GROW(&opens->frames, want);
 }
 
-/* Into the block, behind what is in it; its count grows by how many there was room for. */
+/* What it names is known: there are `functions` that a record may name. */
+static inline bool is_told(const struct cp_call_entry *e, size_t functions)
+{
+	return e->function < functions &&
+	       (e->target == CP_RECORD_NONE || e->target < functions ||
+		(e->kind == CP_RECORD_ENTER &&
+		 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL));
+}
+
+/* The form of the event's values; false: there is no room for these behind which `left`
+ * events come. */
+static bool take_form(struct coding *c, const struct cp_call_entry *e, const uint8_t *end,
+		      size_t left)
+{
+	size_t size;
+
+	c->form = cp_call_form_of(c->coder, e, &size);
+	return size <= (size_t)(end - c->at) - left * EVENT_MAX;
+}
+
+/* Into the block, behind what is in it; its count grows by how many there was room for, up
+ * to the first that is not told. */
 static bool encode(struct cp_call_coder *coder, size_t functions,
 		   const struct cp_call_entry *entries, size_t count, struct cp_call_block *block)
 {
 	struct coding c = { .coder = coder, .opens = opens_of(coder, block->thread) };
 	const uint8_t *end = coder->bytes + BYTES_MAX;
-	size_t size, i;
+	size_t i;
 
-	if (!c.opens || !deepen(c.opens, entries, count) || !GROW(&coder->callees, functions + 1) ||
-	    !GROW(&coder->used, functions) || !cp_vec_reserve(&coder->functions, functions))
+	if (!c.opens || !GROW(&coder->callees, functions + 1) || !GROW(&coder->used, functions) ||
+	    !cp_vec_reserve(&coder->functions, functions))
 		return false;
 	c.start_ns = block->start_ns;
 	c.units = coder->units;
 	c.at = coder->bytes + block->size;
-	for (i = 0; i < count; i++) {
-		c.form = cp_call_form_of(coder, &entries[i], &size);
-		if (size > (size_t)(end - c.at) - (count - i) * EVENT_MAX) {
+	for (i = 0; i < count && is_told(&entries[i], functions); i++) {
+		const struct cp_call_entry *e = &entries[i];
+
+		if (i + 1 < count && put_leaf(&c, e)) {
+			i++;
+			continue;
+		}
+		c.form = 0;
+		if (e->value_count && !take_form(&c, e, end, count - i)) {
 			if (i)
 				break;
 			c.form = 0; /* so much that no block could have it */
 		}
-		put_event(&c, &entries[i]);
-		block->valued |= c.form != 0;
-		if (c.form)
-			c.at = cp_call_form_values(coder, c.form, &entries[i], c.at);
+		if (e->depth >= c.opens->frames.count &&
+		    c.opens->frames.count < CP_CALL_BLOCK_DEPTH && !deepen(c.opens, e->depth))
+			return false;
+		put_event(&c, e);
+		if (!c.form)
+			continue;
+		block->valued = true;
+		c.at = cp_call_form_values(coder, c.form, e, c.at);
 	}
 	coder->units = c.units;
 	block->count += (uint32_t)i;

@@ -440,27 +440,6 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 		seal(w);
 }
 
-static bool is_told(const struct cp_record_writer *w, const struct cp_call_entry *e)
-{
-	bool by_signal = e->kind == CP_RECORD_ENTER &&
-			 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL;
-
-	return e->function < w->locations.count &&
-	       (by_signal || e->target < w->locations.count || e->target == CP_RECORD_NONE);
-}
-
-/* How many of `entries`, from the first, can go into one block. */
-static size_t next_block(const struct cp_record_writer *w, const struct cp_call_entry *entries,
-			 size_t count)
-{
-	size_t n = 0;
-
-	count = count < CP_CALL_BLOCK_EVENTS ? count : CP_CALL_BLOCK_EVENTS;
-	while (n < count && is_told(w, &entries[n]))
-		n++;
-	return n;
-}
-
 /* The block under way gets no more. */
 static void end_block(struct cp_record_writer *w)
 {
@@ -501,13 +480,14 @@ static void put_blocks(struct cp_record_writer *w, uint32_t thread,
 		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		       size_t count)
 {
-	size_t n, i;
+	size_t left, n, i;
 
 	for (i = 0; i < count; i += n ? n : 1) {
-		n = next_block(w, entries + i, count - i);
-		w->calls_lost += !n;
-		if (n && batch(w))
+		left = count - i;
+		n = left < CP_CALL_BLOCK_EVENTS ? left : CP_CALL_BLOCK_EVENTS;
+		if (batch(w))
 			n = put_some(w, thread, costs, entries + i, n);
+		w->calls_lost += !n; /* it names what was never told */
 	}
 }
 

@@ -293,6 +293,35 @@ static void test_peek(void)
 	CHECK(p[0].site == 6 && !cp_records_next(&reader, NOW, &r));
 }
 
+/* What was peeked at, and could be taken for a record of the next turn, is forgotten, of one
+ * record among others as of one that was passed over. */
+static void test_peeked_is_forgotten(bool partly)
+{
+	const uint16_t next = 2; /* the tag of the next turn */
+	const uint64_t harmless[3] = { 7, 8, 9 }, alike[3] = { 7, 8, 0xabc0000 | next };
+	const volatile uint64_t *value;
+	struct cp_record_plain p[9];
+	struct cp_record r;
+
+	begin();
+	CHECK(write_record(1, NOW, harmless, 3) && write_record(2, NOW, alike, 3));
+	CHECK(write_record(3, NOW, alike, 3) && write_record(4, NOW, harmless, 3));
+	CHECK_U64(reader.position >> LOG, 1);
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), 4);
+	value = &p[1].values[2];
+	CHECK_U64(*value, alike[2]);
+	cp_records_pass(&reader, p[partly].end);
+	cp_records_release(&reader);
+	CHECK_U64((uint16_t)*value, partly ? 1 : next);
+	CHECK_U64(cp_records_peek(&reader, NOW, p, 9), partly ? 2 : 3);
+	while (cp_records_next(&reader, NOW, &r))
+		value = &r.values[2];
+	CHECK_U64(r.site, 4);
+	cp_records_release(&reader);
+	CHECK_U64(reader.released, reader.position);
+	CHECK_U64((uint16_t)p[0].values[2], 1);
+}
+
 static void test_long(void)
 {
 	const struct cp_detour_left left = { .units = 1000, .tag = 1 };
@@ -319,6 +348,8 @@ int main(void)
 	test_order();
 	test_given_back();
 	test_peek();
+	test_peeked_is_forgotten(false);
+	test_peeked_is_forgotten(true);
 	test_in_between();
 	test_taken_out();
 	test_turns(false);

@@ -181,7 +181,7 @@ static bool find_caller(const struct engine_blocks *b, const struct cp_call *out
 
 	if (f && caller - 1 - f->start < f->size)
 		return true;
-	known = &p->detours->callers[cp_hash_u64(caller) % ENGINE_PLAIN_CALLERS];
+	known = &p->detours->callers[caller * UINT64_C(0x9e3779b97f4a7c15) >> 54];
 	if (known->address != caller) {
 		const cprof_image *image = NULL;
 
@@ -230,26 +230,50 @@ struct besides {
 	uint64_t sp, ts_ns;
 };
 
-/* There is room for one. */
-static void add_event(const struct engine_blocks *b, const struct besides *r, cprof_call_event e)
+/* There is room for one. It is filled in where it stays: a copy would read in one what was
+ * written in pieces a moment before. */
+static inline cprof_call_event *add_event(const struct engine_blocks *b, const struct besides *r,
+					  uint8_t kind)
 {
 	struct engine_ring *ring = b->ring;
+	cprof_call_event *e = &ring->block.items[ring->block.count++];
 
-	if (r->values) {
-		e.values = r->values;
-		e.form = r->site->valued->form->values;
-		e.value_count = r->site->valued->form->count;
-	}
-	ring->block.items[ring->block.count++] = e;
+	e->timestamp_ns = r->ts_ns;
+	e->kind = kind;
+	e->values = r->values;
+	e->value_count = r->values ? r->site->valued->form->count : 0;
+	e->form = r->values ? r->site->valued->form->values : NULL;
+	return e;
 }
 
-static bool enter(const struct engine_blocks *b, const struct besides *r, uint64_t caller)
+static inline void set_enter(cprof_call_event *e, const cprof_function *f, uint64_t caller,
+			     const cprof_image *from)
+{
+	e->function = f;
+	e->enter_ns = e->timestamp_ns;
+	e->caller = caller;
+	e->from = from;
+	e->target = NULL;
+}
+
+static inline void set_leave(cprof_call_event *e, const cprof_function *f, uint64_t enter_ns,
+			     const cprof_function *target)
+{
+	e->function = f;
+	e->enter_ns = enter_ns;
+	e->caller = 0;
+	e->from = NULL;
+	e->target = target;
+}
+
+static inline bool enter(const struct engine_blocks *b, const struct besides *r, uint64_t caller)
 {
 	const struct engine_plain_site *site = r->site;
 	const struct cp_call *outer = cp_shadow_innermost(&b->ring->own);
 	const cprof_thread *t = b->thread;
 	const cprof_image *from = NULL;
 	struct cp_call *call;
+	cprof_call_event *e;
 
 	if (!find_caller(b, outer, caller, &from) ||
 	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(t, r->sp)))
@@ -263,37 +287,24 @@ static bool enter(const struct engine_blocks *b, const struct besides *r, uint64
 	call->enter_ns = r->ts_ns;
 	call->account = t->account;
 	call->flags |= CALL_IN_BLOCK;
-	add_event(b, r,
-		  (cprof_call_event){
-			  .timestamp_ns = r->ts_ns,
-			  .function = site->function,
-			  .enter_ns = r->ts_ns,
-			  .caller = caller,
-			  .from = from,
-			  .depth = call->depth,
-			  .kind = CPROF_CALL_ENTER,
-		  });
+	e = add_event(b, r, CPROF_CALL_ENTER);
+	set_enter(e, site->function, caller, from);
+	e->depth = call->depth;
 	return true;
 }
 
-static bool leave(const struct engine_blocks *b, const struct besides *r)
+static inline bool leave(const struct engine_blocks *b, const struct besides *r)
 {
 	const struct cp_call *call = cp_shadow_leaves_plainly(&b->ring->own, r->sp);
 	bool tail = r->site->what == ENGINE_PLAIN_TAIL;
-	uint8_t kind = tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE;
+	cprof_call_event *e;
 
 	if (!call || !(call->flags & CALL_IN_BLOCK) || call->flags & CP_CALL_INHERITED ||
 	    call->account.lost_ns != b->thread->account.lost_ns)
 		return false;
-	add_event(b, r,
-		  (cprof_call_event){
-			  .timestamp_ns = r->ts_ns,
-			  .function = call->subject,
-			  .enter_ns = call->enter_ns,
-			  .target = r->site->target,
-			  .depth = call->depth,
-			  .kind = kind,
-		  });
+	e = add_event(b, r, tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE);
+	set_leave(e, call->subject, call->enter_ns, r->site->target);
+	e->depth = call->depth;
 	cp_shadow_leave_plain(&b->ring->own, tail);
 	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
 	return true;
@@ -335,20 +346,72 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 	return taken;
 }
 
+/* An entry and the same call's end, with nothing between them and without values: about half
+ * of all calls. The shadow stack need not know of it. False: nothing was done. */
+static bool take_leaf(const struct engine_blocks *b, const struct cp_record_plain r[2],
+		      const struct engine_plain_site *enters,
+		      const struct engine_plain_site *leaves, uint64_t ts_ns, uint64_t end_ns)
+{
+	struct cp_shadow_own *own = &b->ring->own;
+	const struct cp_call *outer = cp_shadow_innermost(own);
+	uint64_t sp = whole_sp(b->thread, r->sp), caller = r->words ? r->values[0] : 0;
+	struct besides to = { .site = enters, .sp = sp, .ts_ns = ts_ns - ts_ns % TIME_UNIT };
+	const cprof_image *from = NULL;
+	cprof_call_event *e;
+
+	if (enters->what != ENGINE_PLAIN_ENTER || leaves->what != ENGINE_PLAIN_LEAVE ||
+	    enters->traced != leaves->traced || enters->valued || leaves->valued || !sp ||
+	    to.ts_ns < b->thread->told_ns || !cp_shadow_enters_plainly(own, outer, sp) ||
+	    !find_caller(b, outer, caller, &from) ||
+	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(b->thread, sp)))
+		return false;
+	if (b->ring->block.count + 2 > BLOCK_MAX)
+		engine_blocks_tell(b->session, b->ring);
+	e = add_event(b, &to, CPROF_CALL_ENTER);
+	set_enter(e, enters->function, caller, from);
+	e->depth = cp_shadow_depth_within(outer);
+	to.ts_ns = end_ns - end_ns % TIME_UNIT;
+	e = add_event(b, &to, CPROF_CALL_LEAVE);
+	set_leave(e, enters->function, e[-1].timestamp_ns, NULL);
+	e->depth = e[-1].depth;
+	cp_shadow_pass_plain(own, sp);
+	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
+	return true;
+}
+
+/* When a record was written, after the thread's last one; false: that is out of reach. */
+static inline bool time_within(const struct engine_blocks *b, const struct engine_reach *reach,
+			       const struct cp_record_plain *r, uint64_t last_ns, uint64_t *ns_ret)
+{
+	uint64_t ns = engine_clock_ns(&b->session->calls->clock, r->time);
+
+	*ns_ret = ns > last_ns ? ns : last_ns + 1; /* the clock was set meanwhile */
+	return *ns_ret <= reach->until_ns && r->end <= reach->position;
+}
+
 /* How many of them were taken. */
 static size_t take_some(const struct engine_blocks *b, const struct engine_reach *reach,
 			const struct cp_record_plain *records, size_t count)
 {
-	const struct engine_clock *clock = &b->session->calls->clock;
-	uint64_t last_ns = b->ring->last_ns, ns;
-	size_t i;
+	const typeof(b->thread->process->detours->plain) *sites =
+		&b->thread->process->detours->plain;
+	uint64_t last_ns = b->ring->last_ns, ns = 0, end_ns;
+	size_t i, taken;
 
-	for (i = 0; i < count; i++) {
-		ns = engine_clock_ns(clock, records[i].time);
-		if (ns <= last_ns) /* the clock was set meanwhile */
-			ns = last_ns + 1;
-		if (ns > reach->until_ns || records[i].end > reach->position ||
-		    !take(b, &records[i], ns))
+	for (i = 0; i < count; i += taken) {
+		if (!time_within(b, reach, &records[i], last_ns, &ns))
+			break;
+		if (i + 1 < count && records[i].sp == records[i + 1].sp &&
+		    records[i].site < sites->count && records[i + 1].site < sites->count &&
+		    time_within(b, reach, &records[i + 1], ns, &end_ns) &&
+		    take_leaf(b, &records[i], &sites->items[records[i].site],
+			      &sites->items[records[i + 1].site], ns, end_ns)) {
+			last_ns = end_ns;
+			taken = 2;
+			continue;
+		}
+		taken = take(b, &records[i], ns);
+		if (!taken)
 			break;
 		last_ns = ns;
 	}

@@ -65,15 +65,16 @@ static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 		ret->target = function_of(log, b, e->target);
 }
 
-/* Words that a record has of the event's values. */
-static uint32_t words_of(const cprof_call_event *e)
+/* Words that a record has of the event's values, if these are the most so far. */
+static void count_words(const cprof_call_event *e, uint32_t *most)
 {
 	uint32_t words = e->value_count, i;
 
 	for (i = 0; i < e->value_count; i++)
 		if (e->values[i].kind == CPROF_VALUE_STRING)
 			words += 1 + e->values[i].u.text.length / 8;
-	return words;
+	if (words > *most)
+		*most = words;
 }
 
 /* Costs of calls with values of so many words at most: an enter's lie within the call. */
@@ -87,7 +88,8 @@ static struct cp_call_costs with_values(struct cp_call_costs costs, const uint32
 bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 				  const cprof_call_event *events, size_t count)
 {
-	uint32_t most[2] = { 0 }, words;
+	uint32_t most[2] = { 0 };
+	struct cp_call_entry *to;
 	size_t i;
 
 	b->entries.count = 0;
@@ -95,13 +97,13 @@ bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_b
 		b->bare = cp_module_detour_costs();
 	if (!cp_vec_reserve(&b->entries, count))
 		return false;
-	for (i = 0; i < count; i++) {
-		words = words_of(&events[i]);
-		if (words > most[events[i].kind != CPROF_CALL_ENTER])
-			most[events[i].kind != CPROF_CALL_ENTER] = words;
+	for (i = 0, to = b->entries.items; i < count; i++) {
+		if (events[i].value_count)
+			count_words(&events[i], &most[events[i].kind != CPROF_CALL_ENTER]);
 		if (!b->most || events[i].depth < b->most)
-			set_entry(log, b, &events[i], &b->entries.items[b->entries.count++]);
+			set_entry(log, b, &events[i], to++);
 	}
+	b->entries.count = (size_t)(to - b->entries.items);
 	b->costs = with_values(b->bare, most);
 	return true;
 }
