@@ -68,11 +68,12 @@ static inline bool cp_shadow_enters_plainly(const struct cp_shadow_own *own,
 
 /* A call that is entered plainly and left before anything else of its thread happens: it
  * need not be pushed. */
-static inline void cp_shadow_pass_plain(const struct cp_shadow_own *own, uint64_t sp)
+static inline void cp_shadow_pass_plain(const struct cp_shadow_own *own, uint64_t sp,
+					bool by_tail_call)
 {
 	struct cp_shadow_thread *t = own->thread;
 
-	t->tail = false;
+	t->tail = by_tail_call;
 	t->tail_sp = sp & ~(uint64_t)CP_SHADOW_STUB;
 	t->last = &t->own;
 }

@@ -426,6 +426,44 @@ same() {
 	[ "$(sed -n 's/^blocks \(.*\) .*/\1/p' blocks)" -gt $(($(wc -l <blocks) / 2)) ]
 }
 
+@test "jumps that go here and there, and functions that are one window, come in blocks" {
+	gcc -O2 -g -fcf-protection=none -o jumps -x c - <<-'END'
+		#include <stdio.h>
+		#define OWN __attribute__((noinline, noclone))
+		static volatile long sum;
+		OWN void even(long n) { sum += n; }
+		OWN void odd(long n) { sum -= n; }
+		void (*const volatile table[2])(long) = { even, odd };
+		void (*volatile where)(long) = even;
+		OWN void through(long n) { table[n & 1](n); }
+		OWN long small(long n) { return 5 * n + 1000000; }
+		void hop(long n);
+		__asm__(".globl hop\n.type hop, @function\nhop: jmp *where(%rip)\n"
+			"nopw 0(%rax,%rax)\n.size hop, . - hop\n");
+		int main(void)
+		{
+			for (long i = 0; i < 3000; i++) {
+				where = i % 3 ? even : odd;
+				through(i);
+				sum += small(i);
+				hop(i);
+			}
+			printf("%ld\n", sum);
+			return 0;
+		}
+	END
+	for way in blocks calls.single; do
+		"$CPROF" run -q -o "$way.data" --max-rate=0 -t 'even,odd,through,small,hop' \
+			--plugin-dir="$BUILD/tests/modules" --profile="blocks:$way" -- ./jumps
+	done
+	diff <(grep -v ^blocks blocks) <(grep -v ^blocks calls.single)
+	assert_equal "$(grep -c 'tail through even' blocks) $(grep -c 'tail through odd' blocks) $(grep -c 'tail hop odd' blocks)" \
+		"1500 1500 1000"
+	assert_equal "$(grep -Ec ' (enter|leave) small' blocks)" 6000
+	# All but what the first calls' stops told.
+	[ "$(sed -n 's/^blocks \(.*\) .*/\1/p' blocks)" -gt $(($(wc -l <blocks) - 300)) ]
+}
+
 # values_program: calls with values of all kinds that a block can have, and some that it
 # can't, told by the program itself where they are addresses.
 values_program() {

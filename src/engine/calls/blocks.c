@@ -35,7 +35,7 @@
 #define CALL_IN_BLOCK 0x400u
 #define BLOCK_MAX 1024 /* they are read where they were written: in the caches */
 #define BATCH 256 /* records that are read at once, */
-#define BATCH_FIRST 4 /* when it is not known yet whether any is taken */
+#define BATCH_FIRST 4 /* when it is not known yet whether any is taken, then twice as many */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
@@ -93,38 +93,60 @@ static bool is_start(const cprof_function *f)
 	return !strcmp(f->linkage_name, "main") || !strcmp(f->linkage_name, "_start");
 }
 
-/* Where a tail call leads to, if it is always the same. False: it is not. */
-static bool find_target(cprof_session *s, const cprof_process *p, const struct engine_site *site,
-			uint64_t bias, const cprof_function **ret)
+/* What a jump to `address` leads to; false: code that nothing was looked up of yet. */
+static bool find_target(cprof_session *s, const cprof_process *p, uint64_t address,
+			const cprof_function **ret)
 {
-	uint64_t pc = site->address + bias;
-	const struct engine_text *text;
-	uint8_t slot[CP_SLOT_SIZE];
-	struct cp_step step;
+	const struct engine_text *text = address ? engine_find_text(p, address) : NULL;
 
-	if (!cp_step_prepare(s->calls->decoder, site->code, site->size, pc, pc, slot, &step) ||
-	    step.flow == CP_FLOW_JUMP_INDIRECT)
-		return false;
-	text = engine_find_text(p, step.target);
+	*ret = NULL;
 	if (text && !text->image->assembly->image)
 		return false;
 	if (text)
-		*ret = engine_function_at(s, text->image, step.target - text->image->bias);
+		*ret = engine_function_at(s, text->image, address - text->image->bias);
 	return true;
+}
+
+/* Where a tail call leads to, or that its records say it. False: neither. */
+static bool look_at_jump(cprof_session *s, const cprof_process *p, cprof_image *image,
+			 const struct engine_site *site, struct engine_plain_site *ret)
+{
+	uint64_t pc = site->address + image->bias;
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	ret->target = engine_library_called(s, image, site);
+	ret->jumps = !ret->target && site->jumps;
+	if (ret->target || ret->jumps)
+		return true;
+	return cp_step_prepare(s->calls->decoder, site->code, site->size, pc, pc, slot, &step) &&
+	       step.flow != CP_FLOW_JUMP_INDIRECT && find_target(s, p, step.target, &ret->target);
+}
+
+/* The second site of a record that has two. */
+static bool ends_plainly(const struct engine_calls *c, const struct engine_site *site)
+{
+	const struct engine_site *also = &c->sites.items[site->also];
+
+	return site->kind == ENGINE_SITE_ENTRY && !also->also && also->traced == site->traced &&
+	       (also->kind == ENGINE_SITE_EXIT || also->kind == ENGINE_SITE_TAIL) &&
+	       !site->valued && !also->valued;
 }
 
 static struct engine_plain_site look_at(cprof_session *s, cprof_process *p, uint32_t number)
 {
 	const struct engine_calls *c = s->calls;
 	struct engine_site *site = &s->calls->sites.items[number];
-	struct engine_plain_site ret = { .traced = site->traced, .what = ENGINE_PLAIN_NOT };
+	struct engine_plain_site ret = { .traced = site->traced,
+					 .also = site->also,
+					 .what = ENGINE_PLAIN_NOT };
 	const struct engine_traced *t =
 		site->traced < c->traced.count ? c->traced.items[site->traced] : NULL;
 	cprof_image *image = t ? engine_detours_image(p, site->traced) : NULL;
 	bool valued;
 
-	if (!image || site->also || t->disarmed || t->family || t->by_return ||
-	    (t->flags & ~VALUES) != CALLS || t->function->kind == CP_PROBE_PLT ||
+	if (!image || (site->also && !ends_plainly(c, site)) || t->disarmed || t->family ||
+	    t->by_return || (t->flags & ~VALUES) != CALLS || t->function->kind == CP_PROBE_PLT ||
 	    (c->rate_said && t->max_rate))
 		return ret;
 	ret.function = engine_traced_function(s, image, site->traced);
@@ -134,11 +156,10 @@ static struct engine_plain_site look_at(cprof_session *s, cprof_process *p, uint
 		return ret;
 	s->calls->told += site->kind == ENGINE_SITE_ENTRY && !site->judged; /* its detour decides */
 	if (site->kind == ENGINE_SITE_ENTRY && !is_start(ret.function))
-		ret.what = ENGINE_PLAIN_ENTER;
+		ret.what = site->also ? ENGINE_PLAIN_BOTH : ENGINE_PLAIN_ENTER;
 	else if (site->kind == ENGINE_SITE_EXIT)
 		ret.what = ENGINE_PLAIN_LEAVE;
-	else if (site->kind == ENGINE_SITE_TAIL && !engine_calls_library(image, site) &&
-		 find_target(s, p, site, image->bias, &ret.target))
+	else if (site->kind == ENGINE_SITE_TAIL && look_at_jump(s, p, image, site, &ret))
 		ret.what = ENGINE_PLAIN_TAIL;
 	return ret;
 }
@@ -162,11 +183,14 @@ static bool refresh(const cprof_session *s, struct engine_detours *d)
 		return true;
 	if (!d->callers)
 		d->callers = calloc(ENGINE_PLAIN_CALLERS, sizeof(*d->callers));
-	if (!d->callers || !cp_vec_reserve(&d->plain, count))
+	if (!d->targets)
+		d->targets = calloc(ENGINE_PLAIN_TARGETS, sizeof(*d->targets));
+	if (!d->callers || !d->targets || !cp_vec_reserve(&d->plain, count))
 		return false;
 	d->plain.count = count;
 	memset(d->plain.items, 0, count * sizeof(*d->plain.items));
 	memset(d->callers, 0, ENGINE_PLAIN_CALLERS * sizeof(*d->callers));
+	memset(d->targets, 0, ENGINE_PLAIN_TARGETS * sizeof(*d->targets));
 	d->changes = s->calls->changes + 1; /* never 0 */
 	return true;
 }
@@ -190,6 +214,27 @@ static bool find_caller(const struct engine_blocks *b, const struct cp_call *out
 		*known = (struct engine_plain_caller){ caller, image };
 	}
 	*from_ret = known->image;
+	return true;
+}
+
+/* What a call that ends jumps to, by the word of its record that says it; false: that was not
+ * looked up yet. */
+static bool target_of(const struct engine_blocks *b, const struct engine_plain_site *site,
+		      const struct cp_record_plain *r, unsigned word, const cprof_function **ret)
+{
+	uint64_t address = site->jumps && word < r->words ? r->values[word] : 0;
+	struct engine_plain_target *known;
+
+	*ret = site->target;
+	if (!site->jumps)
+		return true;
+	known = &b->thread->process->detours->targets[address * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+	if (known->address != address || !address) {
+		if (!find_target(b->session, b->thread->process, address, ret))
+			return false;
+		*known = (struct engine_plain_target){ address, *ret };
+	}
+	*ret = known->function;
 	return true;
 }
 
@@ -293,17 +338,20 @@ static inline bool enter(const struct engine_blocks *b, const struct besides *r,
 	return true;
 }
 
-static inline bool leave(const struct engine_blocks *b, const struct besides *r)
+static inline bool leave(const struct engine_blocks *b, const struct besides *r,
+			 const struct cp_record_plain *record)
 {
+	const cprof_function *target;
 	const struct cp_call *call = cp_shadow_leaves_plainly(&b->ring->own, r->sp);
 	bool tail = r->site->what == ENGINE_PLAIN_TAIL;
 	cprof_call_event *e;
 
 	if (!call || !(call->flags & CALL_IN_BLOCK) || call->flags & CP_CALL_INHERITED ||
-	    call->account.lost_ns != b->thread->account.lost_ns)
+	    call->account.lost_ns != b->thread->account.lost_ns ||
+	    !target_of(b, r->site, record, 0, &target))
 		return false;
 	e = add_event(b, r, tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE);
-	set_leave(e, call->subject, call->enter_ns, r->site->target);
+	set_leave(e, call->subject, call->enter_ns, target);
 	e->depth = call->depth;
 	cp_shadow_leave_plain(&b->ring->own, tail);
 	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
@@ -325,6 +373,51 @@ static bool take_values(const struct engine_blocks *b, const struct cp_record_pl
 	return !valued || to->values;
 }
 
+/* A call that nothing happens in is entered and left, which the shadow stack need not know
+ * of. False: it is not as plain as that, and nothing was done. */
+static inline bool pass(const struct engine_blocks *b, const struct besides *enters,
+			uint64_t end_ns, uint64_t caller, const struct engine_plain_site *end,
+			const cprof_function *target)
+{
+	struct cp_shadow_own *own = &b->ring->own;
+	const struct cp_call *outer = cp_shadow_innermost(own);
+	const cprof_function *f = enters->site->function;
+	struct besides leaves = { .site = end, .ts_ns = end_ns - end_ns % TIME_UNIT };
+	bool tail = end->what == ENGINE_PLAIN_TAIL;
+	const cprof_image *from = NULL;
+	cprof_call_event *e;
+
+	if (!cp_shadow_enters_plainly(own, outer, enters->sp) ||
+	    !find_caller(b, outer, caller, &from) ||
+	    ((!outer || outer->flags & CP_CALL_HIDDEN) &&
+	     engine_starts_thread(b->thread, enters->sp)))
+		return false;
+	if (b->ring->block.count + 2 > BLOCK_MAX)
+		engine_blocks_tell(b->session, b->ring);
+	e = add_event(b, enters, CPROF_CALL_ENTER);
+	set_enter(e, f, caller, from);
+	e->depth = cp_shadow_depth_within(outer);
+	e = add_event(b, &leaves, tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE);
+	set_leave(e, f, enters->ts_ns, target);
+	e->depth = e[-1].depth;
+	cp_shadow_pass_plain(own, enters->sp, tail);
+	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
+	return true;
+}
+
+/* A function whose entry is its end: behind the caller and the first argument stands where it
+ * jumps to. */
+static bool take_both(const struct engine_blocks *b, const struct besides *to,
+		      const struct cp_record_plain *r)
+{
+	const struct engine_plain_site *end = site_of(b, to->site->also);
+	const cprof_function *target;
+
+	return (end->what == ENGINE_PLAIN_LEAVE || end->what == ENGINE_PLAIN_TAIL) &&
+	       target_of(b, end, r, 2, &target) &&
+	       pass(b, to, to->ts_ns, r->words ? r->values[0] : 0, end, target);
+}
+
 /* False: it goes the way of hits, and nothing was done. */
 static bool take(const struct engine_blocks *b, const struct cp_record_plain *r, uint64_t ts_ns)
 {
@@ -337,46 +430,31 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 	if (to.ts_ns < b->thread->told_ns) /* it would be before what was before it */
 		return false;
 	to.site = site_of(b, r->site);
+	if (to.site->what == ENGINE_PLAIN_BOTH)
+		return take_both(b, &to, r);
 	if (to.site->what == ENGINE_PLAIN_NOT || !take_values(b, r, &to))
 		return false;
 	taken = to.site->what == ENGINE_PLAIN_ENTER ? enter(b, &to, r->words ? r->values[0] : 0)
-						    : leave(b, &to);
+						    : leave(b, &to, r);
 	if (!taken && to.values)
 		engine_valued_drop(b->ring, to.site->valued);
 	return taken;
 }
 
 /* An entry and the same call's end, with nothing between them and without values: about half
- * of all calls. The shadow stack need not know of it. False: nothing was done. */
+ * of all calls. False: nothing was done. */
 static bool take_leaf(const struct engine_blocks *b, const struct cp_record_plain r[2],
 		      const struct engine_plain_site *enters,
 		      const struct engine_plain_site *leaves, uint64_t ts_ns, uint64_t end_ns)
 {
-	struct cp_shadow_own *own = &b->ring->own;
-	const struct cp_call *outer = cp_shadow_innermost(own);
-	uint64_t sp = whole_sp(b->thread, r->sp), caller = r->words ? r->values[0] : 0;
-	struct besides to = { .site = enters, .sp = sp, .ts_ns = ts_ns - ts_ns % TIME_UNIT };
-	const cprof_image *from = NULL;
-	cprof_call_event *e;
+	const struct besides to = { .site = enters,
+				    .sp = whole_sp(b->thread, r->sp),
+				    .ts_ns = ts_ns - ts_ns % TIME_UNIT };
 
-	if (enters->what != ENGINE_PLAIN_ENTER || leaves->what != ENGINE_PLAIN_LEAVE ||
-	    enters->traced != leaves->traced || enters->valued || leaves->valued || !sp ||
-	    to.ts_ns < b->thread->told_ns || !cp_shadow_enters_plainly(own, outer, sp) ||
-	    !find_caller(b, outer, caller, &from) ||
-	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(b->thread, sp)))
-		return false;
-	if (b->ring->block.count + 2 > BLOCK_MAX)
-		engine_blocks_tell(b->session, b->ring);
-	e = add_event(b, &to, CPROF_CALL_ENTER);
-	set_enter(e, enters->function, caller, from);
-	e->depth = cp_shadow_depth_within(outer);
-	to.ts_ns = end_ns - end_ns % TIME_UNIT;
-	e = add_event(b, &to, CPROF_CALL_LEAVE);
-	set_leave(e, enters->function, e[-1].timestamp_ns, NULL);
-	e->depth = e[-1].depth;
-	cp_shadow_pass_plain(own, sp);
-	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
-	return true;
+	return enters->what == ENGINE_PLAIN_ENTER && leaves->what == ENGINE_PLAIN_LEAVE &&
+	       enters->traced == leaves->traced && !enters->valued && !leaves->valued && to.sp &&
+	       to.ts_ns >= b->thread->told_ns &&
+	       pass(b, &to, end_ns, r->words ? r->values[0] : 0, leaves, NULL);
 }
 
 /* When a record was written, after the thread's last one; false: that is out of reach. */
@@ -428,7 +506,7 @@ size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_rea
 
 	do {
 		n = reach->most - all < batch ? reach->most - all : batch;
-		batch = BATCH;
+		batch = batch < BATCH ? 2 * batch : BATCH;
 		count = cp_records_peek(&ring->records, c->clock.last.ticks, records, n);
 		n = take_some(b, reach, records, count);
 		if (!n)

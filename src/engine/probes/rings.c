@@ -315,6 +315,7 @@ void engine_rings_forget(cprof_process *p)
 	release_rings(p->session, p->detours->rings);
 	cp_vec_free(&p->detours->plain);
 	free(p->detours->callers);
+	free(p->detours->targets);
 	free(p->detours);
 	p->detours = NULL;
 }

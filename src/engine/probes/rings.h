@@ -45,6 +45,7 @@ enum engine_plain {
 	ENGINE_PLAIN_ENTER,
 	ENGINE_PLAIN_LEAVE,
 	ENGINE_PLAIN_TAIL,
+	ENGINE_PLAIN_BOTH, /* an entry, and what `also` says */
 };
 
 struct engine_plain_site {
@@ -52,7 +53,9 @@ struct engine_plain_site {
 	const cprof_function *target; /* of TAIL; NULL: not known */
 	const struct engine_valued *valued; /* NULL: no values */
 	uint32_t traced;
+	uint32_t also; /* of BOTH: the site of the call's end */
 	uint8_t what; /* enum engine_plain */
+	bool jumps; /* of TAIL: the record says where to */
 };
 
 /* Code that is not traced, by a return address there; or it is traced. */
@@ -61,6 +64,13 @@ struct engine_plain_caller {
 	const cprof_image *image; /* NULL: it is traced */
 };
 #define ENGINE_PLAIN_CALLERS 1024
+
+/* What begins at an address, or lies around it, that a function jumped to. */
+struct engine_plain_target {
+	uint64_t address; /* 0: none */
+	const cprof_function *function; /* NULL: nothing that has a name */
+};
+#define ENGINE_PLAIN_TARGETS 1024
 
 /* Rings, of a process and those that it forked. */
 /* A number of coverage: which counter it is of, and what of it was added to that. */
@@ -93,6 +103,7 @@ struct engine_detours {
 	/* The process's own, and good as long as the session's `changes` are these. */
 	CP_VEC(struct engine_plain_site) plain; /* by site */
 	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */
+	struct engine_plain_target *targets; /* likewise */
 	uint64_t changes;
 	bool silent; /* no system call is made to follow a pointer (families/probing.c) */
 	bool looked; /* ... for what the process already had when its first ring was given */

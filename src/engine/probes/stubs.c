@@ -56,13 +56,19 @@ bool engine_calls_library(const cprof_image *image, const struct engine_site *si
 	return plans && cp_map_get(&plans->library_calls, site->address);
 }
 
-const cprof_function *engine_library_function(cprof_session *s, const struct engine_hit *hit)
+const cprof_function *engine_library_called(cprof_session *s, const cprof_image *image,
+					    const struct engine_site *site)
 {
-	const struct engine_site *site = &s->calls->sites.items[hit->site];
-	const struct engine_plans *plans = hit->image ? hit->image->assembly->plans : NULL;
+	const struct engine_plans *plans = image->assembly->plans;
 	const uint64_t *number = plans ? cp_map_get(&plans->library_calls, site->address) : NULL;
 
 	if (!number || s->calls->traced.items[*number]->disarmed)
 		return NULL;
-	return engine_traced_function(s, hit->image, (uint32_t)*number);
+	return engine_traced_function(s, image, (uint32_t)*number);
+}
+
+const cprof_function *engine_library_function(cprof_session *s, const struct engine_hit *hit)
+{
+	return hit->image ? engine_library_called(s, hit->image, &s->calls->sites.items[hit->site])
+			  : NULL;
 }

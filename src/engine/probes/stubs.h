@@ -26,6 +26,9 @@ void engine_note_library_calls(const struct engine_calls *c, const struct engine
 			       uint32_t number);
 /* Is there a library call at the site? */
 bool engine_calls_library(const cprof_image *image, const struct engine_site *site);
+/* Which one; NULL: it is none, or that is not traced by now. */
+const cprof_function *engine_library_called(cprof_session *s, const cprof_image *image,
+					    const struct engine_site *site);
 /* The library function that the instruction at a hit calls; NULL: none. */
 const cprof_function *engine_library_function(cprof_session *s, const struct engine_hit *hit);
 
