@@ -53,7 +53,7 @@ def record(command, path):
             counts[name] += 1
             stack.append(key)
             if key[1] < OPTIONS.calls:
-                calls[key] = {"args": {a["name"]: a for a in e.get("args", [])}}
+                calls[key] = {"args": {a["name"]: a for a in e.get("args", []) if "name" in a}}
         elif e["event"] != "disarmed":
             key = stack.pop()
             if key in calls:
