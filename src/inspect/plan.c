@@ -156,6 +156,19 @@ static bool plan_shape(struct cp_plan *p, const struct cp_type *t, const struct 
 	return planned;
 }
 
+/* Where a virtual base is says the vtable: within what is read of the object, as a rule. */
+static void plan_virtual_base(struct cp_plan *p, const struct cp_type_member *m,
+			      const struct cp_plan_source *s, uint64_t at)
+{
+	struct cp_fetch f;
+
+	if (!m->below || !cp_plan_pointer(s, at, &f))
+		return;
+	f.offset = -(int32_t)m->below;
+	f.size = 8;
+	cp_plan_add(p, f);
+}
+
 static void plan_members(struct cp_plan *p, const struct cp_type *t, const struct cp_plan_source *s,
 			 uint64_t at, unsigned depth, unsigned hops)
 {
@@ -163,7 +176,9 @@ static void plan_members(struct cp_plan *p, const struct cp_type *t, const struc
 	uint32_t i;
 
 	for (i = 0; d && i < d->member_count && i < MEMBERS_MAX; i++) {
-		if (!(d->members[i].flags & (CP_MEMBER_BITS | CP_MEMBER_VIRTUAL)))
+		if (d->members[i].flags & CP_MEMBER_VIRTUAL)
+			plan_virtual_base(p, &d->members[i], s, at);
+		else if (!(d->members[i].flags & CP_MEMBER_BITS))
 			cp_plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
 				     hops);
 	}

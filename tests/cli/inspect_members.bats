@@ -178,3 +178,41 @@ gdb_says() {
 		["0",0,null]
 	END
 }
+
+@test "bases are where the object has them, virtual ones too, and casts lead from one to another" {
+	needs gdb g++ jq
+	local values=(diamond whole on_thin twice more member '*left' '*right' '*other' 'diamond.id' 'whole.name'
+		'left->id' 'ref.id' '((Diamond*)left)->own' '((Whole*)base)->whole'
+		'((Whole*)other)->whole' '*(Base*)left' '(Base*)&whole==base?5:6' '((Both*)second)->both'
+		'((Both*)plain)->both' '(Diamond*)none==0?7:8' '((OnThin*)thin)->on' '(Also)twice' '(Base)whole'
+		'*(Right*)other' '(char*)(Second*)&both-(char*)&both')
+	for compiler in "g++ -O0" "g++ -O2 -gdwarf-4 -fdebug-types-section" "clang++ -O0 -fstandalone-debug" "clang++ -O2 -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -o bases "$SOURCES/tests/cli/inspect_bases.cpp"
+		begin bases
+		{
+			printf 'set print %s off\n' address vtbl
+			for expression in "${values[@]}"; do
+				printf '%s\n' 'echo <\n' "output $expression" 'echo \n'
+			done
+		} >commands
+		gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -x commands 2>log | sed -n '/^<$/{n;p}' |
+			sed -E 's/_vptr[.$][A-Za-z:]* = <[^>]*>(, )?//g; s/<([A-Za-z][A-Za-z:<>]*)> = /\1=/g; s/ns:://g;
+				s/Held<long>/Held<long int>/; s/Held<short>/Held<short int>/; s/ = /=/g; s/^@[0-9a-fx]*: //' >gdb
+		inspect --depth=9 "${values[@]}"
+		jq -r '.[].text' json | sed -E 's/Held<long>/Held<long int>/; s/Held<short>/Held<short int>/' |
+			diff gdb - || complain "$compiler"
+		# gdb 13 does not parse a cast to a class in a namespace, and is not led by the last one.
+		"$CPROF" inspect "$pid" '((ns::More*)of_more)->more' '((ns::More*)held)->more' '((Diamond*)right)->own' |
+			sed 's/.* = //' | diff <(printf '%s\n' 16 16 3) - || complain "$compiler"
+		separately "$CPROF" inspect "$pid" '(Plain)twice'
+		[ "${stderr%%$'\n'*}" = 'cprof: (Plain)twice: Plain is a base of Twice more than once' ]
+		finish
+		for how in '' --traps; do
+			# shellcheck disable=SC2086
+			"$CPROF" run -q $how -o x.data -t take -a --depth=5 -- ./bases </dev/null >/dev/null
+			"$CPROF" replay x.data | grep -qF 'take(&{Left={Base={id=7, name="base"}, left=1}, Right={right=2}, own=3}, '
+		done
+	done
+}
