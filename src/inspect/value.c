@@ -415,6 +415,7 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 	uint64_t wide;
 
 	v->kind = CPROF_VALUE_POINTER;
+	v->reference = t->kind == CP_TYPE_REFERENCE;
 	v->size = (uint8_t)t->size;
 	v->u.u = cp_build_number(at, t->size);
 	if (!v->u.u || !to)

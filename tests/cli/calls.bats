@@ -746,3 +746,79 @@ END
 		25 p->next && p->next->v > 1
 	END
 }
+
+@test "conditions see what references refer to, as the program does" {
+	needs g++
+	cat >referring.cpp <<'END'
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+enum color { RED, GREEN };
+struct pair { int x; std::string n; };
+const char *names[] = {
+#define WHEN(condition) #condition,
+#include "conditions.h"
+#undef WHEN
+};
+int holds[sizeof(names) / sizeof(*names)];
+extern "C" __attribute__((noinline)) void judge(const std::string &k, int &i, std::string_view &v, pair &p, const double &d,
+	const char *const &c, std::string &&r, int *const &pi, int (&row)[3], const std::vector<int> &vec, color &e, bool &b)
+{
+	int *at = holds;
+#define WHEN(condition) *at++ += (condition) ? 1 : 0;
+#include "conditions.h"
+#undef WHEN
+}
+int main()
+{
+	for (int i = 0; i < 8; i++) {
+		std::string k = i % 3 ? "x" : "y";
+		std::string_view v = k;
+		pair p{ i, k };
+		int row[3] = { i, i * 2, 5 };
+		const char *c = "of C";
+		int *pi = i == 5 ? nullptr : row;
+		std::vector<int> vec((std::size_t)i + 1, 7);
+		color e = i & 2 ? GREEN : RED;
+		bool b = i > 3;
+		judge(k, i, v, p, i * .5, i & 1 ? c : names[0], k + "z", pi, row, vec, e, b);
+	}
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		std::printf("%d %s\n", holds[i], names[i]);
+}
+END
+	cat >conditions.h <<-'END'
+		WHEN(k == "x")
+		WHEN(k != "x")
+		WHEN(i == 1)
+		WHEN(i > 5)
+		WHEN(!i)
+		WHEN(i)
+		WHEN(i & 2)
+		WHEN(-i < -3)
+		WHEN(i + 1 == 2)
+		WHEN(v == "y")
+		WHEN(p.x == 1)
+		WHEN(p.x > 2 && p.n == "x")
+		WHEN(d == 0.5)
+		WHEN(r == "xz")
+		WHEN(pi == nullptr)
+		WHEN(pi && *pi == 3)
+		WHEN(row[1] == 2)
+		WHEN(vec[0] == 7 && i > 2)
+		WHEN(e == GREEN)
+		WHEN(b)
+	END
+	for how in "-O0" "-O2"; do
+		g++ -g $how -w -o referring referring.cpp
+		./referring >said
+		while read -r wanted condition; do
+			for traps in "" --traps; do
+				"$CPROF" run -q -o x.data -t judge $traps --when="$condition" -- ./referring >out
+				assert_equal "$how $traps $condition: $("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add // 0')" \
+					"$how $traps $condition: $wanted"
+			done
+		done <said
+	done
+}
