@@ -28,7 +28,9 @@ struct site {
 	uint32_t room; /* most bytes that its fetches take in an event */
 	uint32_t next; /* another one at the same address, or SITE_NONE */
 	uint32_t batch; /* that it came with */
-	uint32_t window; /* of SITE_JUMPS: index in the table's windows */
+	/* Of SITE_JUMPS: index in the table's windows. Of those that count: the next branch that
+	 * waits for the block (hits/unreached.c), or SITE_NONE. */
+	uint32_t window;
 	uint32_t flags; /* CP_SITE_* */
 	bool first; /* at its address: the one that is found by it */
 	uint8_t original[CP_TRAP_MAX];
