@@ -42,7 +42,7 @@ FLOORS = {
                    ["apply"], ["step"], ["guess", "by_libunwind"], ["walk"]],
     "src/inspect": [["inspect", "made_types", "place", "classify", "readable", "shapes", "shapes_cplusplus", "shapes_rust"],
                     ["classify_aapcs64", "classify_rust", "classify_sysv", "signature"],
-                    ["locate", "plan", "build"], ["stored", "bytes", "scalar", "shape_units", "wide", "notes", "member_pointers"],
+                    ["locate", "plan", "build"], ["stored", "sets", "bytes", "scalar", "shape_units", "wide", "notes", "member_pointers"],
                     ["rust", "value", "shape_values"],
                     ["variadic", "exits"], ["uses"], ["read", "values", "form", "form_trial", "frame"], ["declared", "declared/"],
                     ["changes", "copy", "lacks", "print", "print_lines", "spelling", "thread_locals", "entered"],
