@@ -891,3 +891,45 @@ END
 		assert_equal "$(calls handle) $(calls work)" "$(cat said)"
 	done
 }
+
+# It comes in the middle of a call that was told, which the program then never makes; the
+# next one is told as what it is. Who was about to return may be told to have done so.
+@test "an alarm whose handler jumps out of a call" {
+	cat >left.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#define CALLS 400000
+static sigjmp_buf back;
+static volatile int next, alarms;
+static char returned[CALLS];
+__attribute__((noinline, noipa)) int work(int x) { return 3 * x + 1; }
+static void on_alarm(int sig) { alarms += sig == SIGALRM; siglongjmp(back, 1); }
+int main(void)
+{
+	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { 0 };
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &often, NULL);
+	sigsetjmp(back, 1);
+	while (alarms < 1000 && next < CALLS) {
+		int i = next;
+		next = i + 1;
+		work(i);
+		returned[i] = 1;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	for (int i = 0; i < next; i++)
+		if (returned[i])
+			printf("work(%d) = %d\n", i, 3 * i + 1);
+}
+END
+	gcc -O1 -g -o left left.c
+	for how in --max-rate=0 --traps; do
+		"$CPROF" run -q -o x.data --max-rate=0 $how -t work -a -r -- ./left | sort >said
+		"$CPROF" replay x.data | grep -oE 'work\([0-9]+\) = -?[0-9]+' | sort >told
+		assert_equal "$(comm -23 said told | wc -l)" 0
+		assert_equal "$(awk -F'[()= ]+' '$3 != 3 * $2 + 1' told | wc -l)" 0
+		assert [ -s said ]
+	done
+}
