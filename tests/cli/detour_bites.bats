@@ -933,3 +933,44 @@ END
 		assert [ -s said ]
 	done
 }
+
+# What they point to is read without asking whether that is allowed only where no filter of
+# system calls can come unseen.
+@test "texts of a static program without a stop" {
+	cat >texts.c <<'END'
+#include <stdio.h>
+static const char *const words[] = { "one", "two", "three", "four" };
+__attribute__((noinline, noipa)) long work(const char *s, int x) { return s[0] + x; }
+int main(void)
+{
+	long sum = 0;
+	for (int i = 0; i < 3000; i++) sum += work(words[i & 3], i);
+	printf("%ld\n", sum);
+}
+END
+	for how in -static -static-pie; do
+		gcc -O1 -g $how -o texts texts.c
+		alone ./texts
+		traced -t work -a -r -- ./texts
+		assert_equal "$("$CPROF" replay x.data | grep -c 'work("t[a-z]*", [0-9]* *) = ')" 1500
+		[ "$(records)" -gt 5900 ]
+	done
+}
+
+# Of windows that lead to one place alone, some would be led into the way of the heap.
+@test "the heap of a static program of which everything is traced" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >heap.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	int i = 0;
+	while (i < 1400 && sbrk(1 << 20) != (void *)-1) i++;
+	printf("%d MB\n", i);
+}
+END
+	gcc -O1 -g -static -no-pie -o heap heap.c
+	alone setarch -R ./heap
+	traced -t program -a -r -- setarch -R ./heap
+}
