@@ -16,19 +16,40 @@
 #include "inspect/readable.h"
 #include "inspect/shapes.h"
 
-#define FETCHES_MAX 64
+#define FETCHES_MAX 256
 #define CHAINS_TOTAL (128u << 10) /* bytes of one event's, what types ask for included */
 #define MEMBERS_MAX 256 /* looked at in one struct */
 
-int cp_plan_add(struct cp_plan *p, struct cp_fetch f)
+static uint64_t bytes_of(const struct cp_fetches *fetches)
 {
+	uint64_t total = 0;
 	size_t i;
 
-	p->total = 0;
-	for (i = 0; i < p->to->list.count; i++)
-		p->total += p->to->list.items[i].size;
-	if (!f.size || p->to->list.count >= FETCHES_MAX ||
-	    p->total + f.size > p->signature->limits.total)
+	for (i = 0; i < fetches->list.count; i++)
+		total += fetches->list.items[i].size;
+	return total;
+}
+
+struct cp_plan_room cp_plan_share(struct cp_plan *p)
+{
+	const struct cp_plan_room before = { p->most, p->most_bytes };
+	const uint64_t bytes = bytes_of(p->to);
+	const size_t count = p->to->list.count;
+
+	p->most -= p->most > count ? (p->most - count) / 2 : 0;
+	p->most_bytes -= p->most_bytes > bytes ? (p->most_bytes - bytes) / 2 : 0;
+	return before;
+}
+
+void cp_plan_share_end(struct cp_plan *p, struct cp_plan_room before)
+{
+	p->most = before.most;
+	p->most_bytes = before.most_bytes;
+}
+
+int cp_plan_add(struct cp_plan *p, struct cp_fetch f)
+{
+	if (!f.size || p->to->list.count >= p->most || bytes_of(p->to) + f.size > p->most_bytes)
 		return -1;
 	if (!cp_vec_push(&p->to->list, f)) {
 		p->failed = true;
@@ -110,6 +131,7 @@ static void plan_by_type(struct cp_plan *p, const struct cp_shape *shape,
 	struct cp_plan_source next = { .level = (uint16_t)(s->level + 1) };
 	const struct cp_type *element;
 	struct cp_fetch f;
+	struct cp_plan_room room;
 	uint64_t i;
 	int index;
 
@@ -131,9 +153,11 @@ static void plan_by_type(struct cp_plan *p, const struct cp_shape *shape,
 	index = cp_plan_add(p, f);
 	next.block = (uint16_t)index;
 	next.size = f.size;
+	room = cp_plan_share(p);
 	for (i = 0; index >= 0 && (i + 1) * element->size <= f.size && p->steps; i++)
 		cp_plan_type(p, cp_type_strip(shape->type)->target, &next, i * element->size,
 			     depth + 1, hops);
+	cp_plan_share_end(p, room);
 }
 
 /* Plans what a library's type holds, if it is one that is known. What holds a value of
@@ -295,7 +319,12 @@ static void plan_direct(struct cp_plan *p, const struct cp_parameter *parameter,
 bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
 		       const struct cp_parameter *parameter, struct cp_fetches *to, unsigned *flags)
 {
-	struct cp_plan p = { .signature = signature, .image = image, .to = to, .steps = 2000 };
+	struct cp_plan p = { .signature = signature,
+			     .image = image,
+			     .to = to,
+			     .steps = 2000,
+			     .most = FETCHES_MAX,
+			     .most_bytes = signature->limits.total };
 
 	*flags |= CP_SITE_REGS;
 	if (parameter->place.how == CP_PLACE_DIRECT)
@@ -307,7 +336,10 @@ bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *im
 
 int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f)
 {
-	struct cp_plan p = { .signature = signature, .to = to };
+	struct cp_plan p = { .signature = signature,
+			     .to = to,
+			     .most = FETCHES_MAX,
+			     .most_bytes = signature->limits.total };
 
 	return cp_plan_add(&p, f);
 }

@@ -330,6 +330,7 @@ static void fetch_regions(struct imagined *m, const struct cp_plan_source *s, ui
 static void plan_places(struct imagined *m, const struct cp_plan_source *s, uint64_t at,
 			unsigned hops)
 {
+	const struct cp_plan_room room = cp_plan_share(m->plan);
 	struct cp_plan_source source;
 	int64_t base;
 	unsigned i;
@@ -341,6 +342,7 @@ static void plan_places(struct imagined *m, const struct cp_plan_source *s, uint
 			cp_plan_type(m->plan, p->type, &source, (uint64_t)(base + p->offset),
 				     p->depth, hops);
 	}
+	cp_plan_share_end(m->plan, room);
 }
 
 bool cp_plan_shape(struct cp_plan *p, const struct cp_type *t, const struct cp_shape_row *row,

@@ -10,7 +10,7 @@
 
 #define SITE_NONE UINT32_MAX
 #define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
-#define SITE_FETCHES 64 /* of one site */
+#define SITE_FETCHES 256 /* of one site */
 #define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
 #define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGCALL)
 #define SITE_JUMPS (CP_SITE_WINDOW | CP_SITE_HOP) /* a jump may stand there */
