@@ -79,6 +79,9 @@ struct cp_capture_list {
 	unsigned site_flags;
 	const struct cp_fetch *fetches;
 	size_t fetch_count;
+	/* Values hold elements in nodes, or are too many: all of them can be had while the
+	 * thread stands. */
+	bool beyond;
 };
 struct cp_capture_list cp_signature_at_entry(const struct cp_signature *signature);
 /* What to capture at the `ret` or tail jump at link-time `site` (locals differ by

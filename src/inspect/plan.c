@@ -49,8 +49,12 @@ void cp_plan_share_end(struct cp_plan *p, struct cp_plan_room before)
 
 int cp_plan_add(struct cp_plan *p, struct cp_fetch f)
 {
-	if (!f.size || p->to->list.count >= p->most || bytes_of(p->to) + f.size > p->most_bytes)
+	if (!f.size)
 		return -1;
+	if (p->to->list.count >= p->most || bytes_of(p->to) + f.size > p->most_bytes) {
+		p->to->beyond = true;
+		return -1;
+	}
 	if (!cp_vec_push(&p->to->list, f)) {
 		p->failed = true;
 		return -1;
@@ -135,6 +139,7 @@ static void plan_by_type(struct cp_plan *p, const struct cp_shape *shape,
 	uint64_t i;
 	int index;
 
+	p->to->beyond |= shape->counted;
 	if (shape->row->kind >= CP_SHAPE_VALUE && shape->row->kind <= CP_SHAPE_DATE)
 		cp_plan_type(p, shape->type, s, at + shape->pointer, depth, hops);
 	if (shape->row->kind == CP_SHAPE_TEXT && cp_plan_pointer(s, at + shape->pointer, &f)) {

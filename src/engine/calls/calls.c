@@ -647,9 +647,7 @@ void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit)
 		return;
 	}
 	s->current.hit = hit;
-	s->current.capture.held =
-		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
-		engine_holds_exit(s, c->traced.items[site.traced], &site);
+	s->current.capture.held = engine_holds(s, c->traced.items[site.traced], &site);
 	s->current.walkable = hit->stack || s->current.capture.held;
 	on_call_event(s, hit);
 	s->current.hit = NULL;
