@@ -250,8 +250,10 @@ void cp_value_print_lines(struct cp_buf *out, const cprof_value *value,
 void cp_value_json(struct cp_buf *out, const cprof_value *value);
 /* The same; pointers are addresses, whatever was found there. */
 void cp_value_json_addresses(struct cp_buf *out, const cprof_value *value);
-/* What of it is null or not whole there, and why, as an array; nothing: all is there. */
+/* What of it is null or not whole in the JSON of either, and why, as an array; nothing: all
+ * is there, or nothing of it, as its own error says. */
 void cp_value_json_lacks(struct cp_buf *out, const cprof_value *value);
+void cp_value_json_addresses_lacks(struct cp_buf *out, const cprof_value *value);
 /* The word for an error, as in JSON ("optimized_out"); "" for none. */
 const char *cp_value_error_name(unsigned error);
 const char *cp_value_source_name(unsigned source);

@@ -177,6 +177,27 @@ gdb_says() {
 		["{a={n=0, s={deep=0}}}",{"a":{"n":0,"s":{"deep":0}}},null]
 		["0",0,null]
 	END
+	# The same of calls, by the recorder and as they come, and of frames.
+	cat >>lacking.c <<-'END'
+		#include <stdio.h>
+		int look(typeof(all) *p, const char *text, typeof(all) **far) { puts("ready"); fflush(stdout); return getchar() + p->row[0] + *text; }
+		int run(void) { typeof(all) *p = &all; return look(p, "a long text", &p); }
+	END
+	sed -i 's/int main(void) { return 0; }/int run(void); int main(void) { run(); return 0; }/' lacking.c
+	gcc -g -o lacking lacking.c
+	cat >wanted <<-'END'
+		["p",[{"at":"b.a","error":"depth"}]]
+		["text",[{"at":"","error":"cut"}]]
+		["far",null]
+	END
+	"$CPROF" run -q -o x.data -t look -a --string=6 -- ./lacking </dev/null
+	"$CPROF" replay --json x.data | jq -c 'select(.event == "enter").args[] | [.name, .lacks]' | diff wanted -
+	"$CPROF" run -q --profile=calls:spec=look,args,json,output=said -- ./lacking </dev/null
+	jq -c 'select(.event == "enter").args[] | [.name, .lacks]' said | diff <(sed '/text/s/,.*/,null]/' wanted) -
+	begin lacking
+	"$CPROF" stack --args --json --string=6 "$pid" |
+		jq -c '.threads[].frames[] | select(.function == "look").args[] | [.name, .lacks]' | diff wanted -
+	finish
 }
 
 @test "bases are where the object has them, virtual ones too, and casts lead from one to another" {
