@@ -18,6 +18,8 @@
 #include "arch/x86_64/operands.h"
 
 enum { AX = 0, DX = 2 };
+#define SET_PLAIN 15u
+#define ARITHMETIC 8
 
 static unsigned result_of(unsigned reg)
 {
@@ -98,6 +100,44 @@ static bool is_meant(const cs_insn *insn)
 	}
 }
 
+/* Arithmetic, which may be there for its flags: then something reads them. */
+static bool is_arithmetic(const cs_insn *insn)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	switch (insn->id) {
+	case X86_INS_ADD:
+	case X86_INS_SUB:
+	case X86_INS_AND:
+	case X86_INS_OR:
+	case X86_INS_XOR:
+	case X86_INS_NOT:
+	case X86_INS_NEG:
+	case X86_INS_INC:
+	case X86_INS_DEC:
+	case X86_INS_SHL:
+	case X86_INS_SHR:
+	case X86_INS_SAR:
+	case X86_INS_CMOVE:
+	case X86_INS_CMOVNE:
+	case X86_INS_CMOVS:
+	case X86_INS_CMOVNS:
+	case X86_INS_CMOVA:
+	case X86_INS_CMOVAE:
+	case X86_INS_CMOVB:
+	case X86_INS_CMOVBE:
+	case X86_INS_CMOVG:
+	case X86_INS_CMOVGE:
+	case X86_INS_CMOVL:
+	case X86_INS_CMOVLE:
+		return x->operands[0].type == X86_OP_REG;
+	case X86_INS_IMUL:
+		return x->op_count > 1;
+	default:
+		return false;
+	}
+}
+
 static bool goes_on(csh handle, const cs_insn *insn)
 {
 	return !cs_insn_group(handle, insn, CS_GRP_JUMP) &&
@@ -105,22 +145,29 @@ static bool goes_on(csh handle, const cs_insn *insn)
 	       !cs_insn_group(handle, insn, CS_GRP_RET);
 }
 
+/* What is set after an instruction; by arithmetic, a byte further up. */
 static unsigned after(csh handle, const cs_insn *insn, unsigned set)
 {
 	cs_regs reads, writes;
 	uint8_t read_count, write_count, i;
 	unsigned read = 0, written = 0;
+	bool flags = false;
 
 	if (!goes_on(handle, insn) ||
 	    cs_regs_access(handle, insn, reads, &read_count, writes, &write_count) != CS_ERR_OK)
 		return 0;
-	for (i = 0; i < read_count; i++)
+	for (i = 0; i < read_count; i++) {
 		read |= result_of(reads[i]);
+		flags |= reads[i] == X86_REG_EFLAGS;
+	}
 	for (i = 0; i < write_count; i++)
 		written |= result_of(writes[i]);
-	if (!is_meant(insn))
-		return set & ~(read | written);
-	return (set & ~read) | written;
+	if (flags)
+		set &= SET_PLAIN;
+	set &= ~(read | read << ARITHMETIC | written | written << ARITHMETIC);
+	if (is_meant(insn))
+		return set | written;
+	return is_arithmetic(insn) ? set | written << ARITHMETIC : set;
 }
 
 struct sweep {
@@ -129,6 +176,7 @@ struct sweep {
 	size_t size;
 	uint64_t start;
 	uint8_t *targets; /* of jumps, a byte an address */
+	bool arithmetic; /* counts, too */
 };
 
 static void note_target(struct sweep *s, const cs_insn *insn)
@@ -154,17 +202,17 @@ static unsigned sweep(struct sweep *s, cs_insn *insn, bool first)
 		else if (s->targets[pc - s->start])
 			set = 0;
 		if (cs_insn_group(s->handle, insn, CS_GRP_RET))
-			all &= set;
+			all &= s->arithmetic ? set | set >> ARITHMETIC : set;
 		set = after(s->handle, insn, set);
 		pc = at;
 	}
-	return left || all == ~0u ? 0 : all;
+	return left || all == ~0u ? 0 : all & SET_PLAIN;
 }
 
 unsigned cp_arch_sets_results(const struct cp_arch *arch, const uint8_t *code, size_t size,
-			      uint64_t start)
+			      uint64_t start, bool arithmetic)
 {
-	struct sweep s = { .code = code, .size = size, .start = start };
+	struct sweep s = { .code = code, .size = size, .start = start, .arithmetic = arithmetic };
 	struct cp_decoder *decoder = size ? cp_decoder_create(arch) : NULL;
 	cs_insn *insn = cp_decoder_capstone(decoder, &s.handle);
 	unsigned found = 0;

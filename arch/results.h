@@ -13,8 +13,9 @@
 #define CP_RESULT_SECOND_VECTOR 8u /* xmm1 */
 
 /* The registers that all of `code`, a whole function at `start`, sets right before each
- * `ret`: it may set others, but not fewer. 0: none, or that can't be told. */
+ * `ret`: it may set others, but not fewer. 0: none, or that can't be told. `arithmetic`: sums
+ * and the like count, too, which are seldom made for somebody else, but never nothing. */
 unsigned cp_arch_sets_results(const struct cp_arch *arch, const uint8_t *code, size_t size,
-			      uint64_t start);
+			      uint64_t start, bool arithmetic);
 
 #endif

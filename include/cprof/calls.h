@@ -43,7 +43,12 @@ typedef enum cprof_call_instrumentation_flags {
 	 * is taken out when it was hit, so that even a hot function costs one stop.
 	 * cprof_call.depth is 0. No effect on a function of which another filter
 	 * wants more: be ready for several. */
-	CPROF_CALL_INSTRUMENTATION_ONCE = 1 << 11
+	CPROF_CALL_INSTRUMENTATION_ONCE = 1 << 11,
+	/* Contexts know the elements of what holds them in nodes (std::map, std::list, Rust's
+	 * BTreeMap), and of what holds many, not just how many they are. The thread stands
+	 * still until the callbacks returned, of functions with such arguments when they are
+	 * entered, with such results (or locals) when they are left. */
+	CPROF_CALL_INSTRUMENTATION_ELEMENTS = 1 << 12
 } cprof_call_instrumentation_flags;
 
 /* The union of the flags of all filters decides; every filter is called at

@@ -32,6 +32,9 @@ CPROF_API size_t cprof_value_format(char *buffer, size_t size, const cprof_value
 /* A value as JSON: number, string, object, array, null; 64-bit integers beyond 2^53 and
  * floats that are not finite are strings. */
 CPROF_API size_t cprof_value_format_json(char *buffer, size_t size, const cprof_value *value);
+/* Which parts of that JSON are null or not whole, and why, as a JSON array:
+ * [{"at":"b.list","error":"depth"}]. Nothing: all is there, or the value itself is an error. */
+CPROF_API size_t cprof_value_format_lacks(char *buffer, size_t size, const cprof_value *value);
 
 #ifdef __cplusplus
 }

@@ -65,6 +65,7 @@ typedef struct cprof_value {
 	bool guessed; /* no debug information: raw argument registers */
 	uint8_t size; /* bytes of a number */
 	bool entry; /* STRUCT: a map's key and value; ARRAY: its items are such */
+	bool reference; /* POINTER: of C++, a reference; not of what a recording has */
 	uint32_t count; /* of items */
 	uint32_t repeats; /* an array's item: how often it stands there in a row; 0 is 1 */
 	const char *name; /* of the argument or member; "" none */

@@ -232,6 +232,15 @@ CP_ERROR cp_create_stream(const char *path, FILE **ret)
 	return NULL;
 }
 
+void cp_create_undo(const char *path, FILE *file)
+{
+	struct stat made, named;
+
+	if (named_descriptor(path) < 0 && !fstat(fileno(file), &made) && S_ISREG(made.st_mode) &&
+	    !lstat(path, &named) && named.st_dev == made.st_dev && named.st_ino == made.st_ino)
+		unlink(path);
+}
+
 CP_ERROR cp_create_check(enum cp_create kind, const char *path)
 {
 	const char *is;

@@ -34,6 +34,10 @@ CP_ERROR cp_create(enum cp_create kind, const char *path, int *fd_ret);
 /* Creates a CP_CREATE_OUTPUT, as a stream. */
 CP_ERROR cp_create_stream(const char *path, FILE **ret);
 
+/* Nothing half written stays: removes the regular file that cp_create_stream() made or emptied,
+ * if it is still the one of that name. */
+void cp_create_undo(const char *path, FILE *file);
+
 /* The error that cp_create() would have as things are, to be asked where the file is
  * only written after long work. */
 CP_ERROR cp_create_check(enum cp_create kind, const char *path);

@@ -188,6 +188,8 @@ const struct cp_option cp_calls_options[] = {
 	  .help = "with their local variables when they return" },
 	{ "changes", 0, CP_OPTION_TRUE, AT(changes),
 	  .help = "with what is different behind their pointer arguments when they return" },
+	{ "elements", 0, CP_OPTION_TRUE, AT(elements),
+	  .help = "with the elements of maps, lists and the like, not just how many they are" },
 	{ "depth", 0, CP_OPTION_NUMBER, AT(depth), .value = "N", .min = 1, .max = 16,
 	  .help = "follow structures and pointers N levels (3 unless told)" },
 	{ "string", 0, CP_OPTION_NUMBER, AT(string), .value = "N", .min = 1, .max = 4096,

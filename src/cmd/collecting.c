@@ -126,6 +126,7 @@ static const char *told(const struct cp_calls_options *c)
 	       : c->result   ? "result"
 	       : c->locals   ? "locals"
 	       : c->changes  ? "changes"
+	       : c->elements ? "elements"
 	       : c->cpu_time ? "cpu-time"
 			     : NULL;
 }
@@ -145,6 +146,7 @@ static const char *kept(const struct cp_calls_options *c)
 	       : c->result		? "result"
 	       : c->locals		? "locals"
 	       : c->changes		? "changes"
+	       : c->elements		? "elements"
 	       : c->depth		? "depth"
 	       : c->string		? "string"
 	       : c->stack && !others(c) ? "stack"
@@ -398,9 +400,10 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 	add_text(desc, "trace", list);
 	if (c->when)
 		add_text(desc, "when", c->when);
-	cp_buf_printf(desc, "%s%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
+	cp_buf_printf(desc, "%s%s%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
 		      c->locals ? ",locals" : "", c->changes ? ",changes" : "",
-		      c->stack ? ",stack" : "", c->cpu_time ? ",cpu-time" : "");
+		      c->elements ? ",elements" : "", c->stack ? ",stack" : "",
+		      c->cpu_time ? ",cpu-time" : "");
 	describe_kept(desc, &c->kept);
 	if (c->summary)
 		cp_buf_str(desc, ",summary");

@@ -101,9 +101,13 @@ static CP_ERROR write_file(const char *path, const struct cp_export_format *form
 			   const struct cp_profile *p, const struct cp_export_options *o)
 {
 	CP_FCLOSE FILE *file = NULL;
+	struct cp_error *err;
 
 	CP_TRY(cp_create_stream(path, &file));
-	return cp_export(format, p, o, file);
+	err = cp_export(format, p, o, file);
+	if (err)
+		cp_create_undo(path, file);
+	return err;
 }
 
 static CP_ERROR read_code(void *files, struct cp_listing *l, const char **why_ret)

@@ -58,9 +58,7 @@ static void add_lacks(struct cp_json *j, const cprof_value *v)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	v = v->kind == CPROF_VALUE_POINTER && v->count ? v->items : v;
-	if (v->kind != CPROF_VALUE_ERROR)
-		cp_value_json_lacks(&text, v);
+	cp_value_json_addresses_lacks(&text, v);
 	if (text.size && !text.failed)
 		cp_json_raw(j, "lacks", text.bytes, text.size);
 }

@@ -280,6 +280,21 @@ static const char *symbol_at(void *ctx, uint64_t address)
 	return NULL;
 }
 
+static char *variable_at(void *ctx, uint64_t address, uint64_t *offset_ret)
+{
+	struct cp_inspected *in = ctx;
+	struct cp_object *o;
+	char *name;
+
+	cp_vec_for_each(&in->objects.list, o) {
+		name = cp_image_variable_at(o->image, (struct cp_vaddr){ address - o->bias },
+					    offset_ret);
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
 /* ---- opening ---- */
 
 static bool any(void *ctx, const char *path, const char *started_as, bool program)
@@ -370,6 +385,7 @@ CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
 					      .variable = find_variable,
 					      .type = find_type,
 					      .symbol = symbol_at,
+					      .variable_at = variable_at,
 					      .ctx = in,
 					      .values = cp_value_arena_create() };
 	if (!in->env.values)

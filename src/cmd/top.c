@@ -188,6 +188,7 @@ static const char *only_recorded(const struct cp_collect_options *o)
 	       : c->result	      ? "result"
 	       : c->locals	      ? "locals"
 	       : c->changes	      ? "changes"
+	       : c->elements	      ? "elements"
 	       : c->stack	      ? "stack"
 	       : c->cpu_time	      ? "cpu-time"
 	       : c->summary	      ? "summary"

@@ -75,7 +75,7 @@ struct cp_type {
 };
 
 #define CP_MEMBER_BASE 1u /* a base class: the name is its type's */
-#define CP_MEMBER_VIRTUAL 2u /* a virtual base: `offset` is not known */
+#define CP_MEMBER_VIRTUAL 2u /* a virtual base: each object says where it is; `below` */
 #define CP_MEMBER_BITS 4u /* a bit-field: `bit_offset`, `bit_size` */
 #define CP_MEMBER_ARTIFICIAL 8u /* the compiler's: _vptr */
 
@@ -83,8 +83,15 @@ struct cp_type_member {
 	const char *name; /* "" none */
 	const struct cp_type *type;
 	uint64_t offset; /* bytes; of a bit-field: of the byte it begins in */
-	uint16_t bit_offset; /* 0 to 7, from the lowest bit there */
-	uint16_t bit_size;
+	union {
+		struct {
+			uint16_t bit_offset; /* 0 to 7, from the lowest bit there */
+			uint16_t bit_size;
+		};
+		/* VIRTUAL: how far below where the object's first word points to its offset is,
+		 * of 8 bytes; 0: not told. */
+		uint32_t below;
+	};
 	uint32_t flags; /* CP_MEMBER_* */
 };
 

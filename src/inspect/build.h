@@ -9,6 +9,8 @@
 
 #include "inspect/signature.h"
 
+#define CP_VALUE_SHARED 64
+
 struct cp_value_arena {
 	struct cp_arena memory;
 	struct cp_decoder *decoder; /* owned; made when first needed */
@@ -46,6 +48,10 @@ struct cp_build {
 		const struct cp_type *type;
 	} around[CP_VALUE_DEPTH];
 	unsigned around_count;
+	/* Virtual bases of the object that is being built, each of which is told once. */
+	const struct cp_type *shared[CP_VALUE_SHARED];
+	unsigned shared_first, shared_count;
+	bool is_base; /* what comes next: it is of the same object */
 };
 
 /* Can all memory be read, and not just what a capture has? */
@@ -63,6 +69,12 @@ static inline uint64_t cp_build_number(const uint8_t *at, uint64_t size)
 
 	memcpy(&value, at, size < 8 ? size : 8);
 	return value;
+}
+
+/* Is that how far a virtual base can be from the object? */
+static inline bool cp_base_is_near(int64_t offset)
+{
+	return offset > -(INT64_C(1) << 30) && offset < INT64_C(1) << 30;
 }
 
 #endif

@@ -4,7 +4,7 @@
  * as it takes: -1 is less than any unsigned number. Text compares by what it
  * says, enumerators by name. What isn't there is unknown, and so is what
  * depends on it: `p && p->x == 3` is false when p is NULL, unknown when p
- * could not be followed.
+ * could not be followed. A reference is what it refers to.
  */
 #include "inspect/condition.h"
 
@@ -35,6 +35,7 @@ struct operand {
 	uint32_t length;
 	bool cut; /* TEXT: there is more of it */
 	const cprof_value *value; /* what it was, or NULL: of a pointer, an enum, a THING */
+	bool referred; /* by a reference */
 };
 
 struct evaluation {
@@ -70,9 +71,26 @@ static struct operand long_double(const cprof_value *v)
 	return o;
 }
 
+static struct operand of_value(const cprof_value *v);
+
+/* What a reference refers to. Structures are looked into by way of it, and are there. */
+static struct operand of_reference(const cprof_value *v)
+{
+	struct operand o = v->count && !v->items->reference ? of_value(v->items) : unknown;
+
+	if (o.kind == THING)
+		o = (struct operand){ .kind = INTEGER, .i = v->u.u, .value = v };
+	else
+		o.referred = o.value;
+	return o;
+}
+
 static struct operand of_value(const cprof_value *v)
 {
 	struct operand o = { .kind = INTEGER, .value = v };
+
+	if (v->kind == CPROF_VALUE_POINTER && v->reference)
+		return of_reference(v);
 
 	switch (v->kind) {
 	case CPROF_VALUE_INT:
@@ -411,7 +429,9 @@ static struct operand evaluate_unary(const struct cp_condition_node *n, struct o
 		a.value = NULL;
 		return a.kind == INTEGER || a.kind == FLOAT ? a : unknown;
 	case CP_OP_DEREFERENCE:
-		return element(a, integer(0));
+		/* `*k` of a reference to what is no pointer is what it refers to, too. */
+		return a.referred && a.value->kind != CPROF_VALUE_POINTER ? a
+									  : element(a, integer(0));
 	default:
 		return a.kind == INTEGER || a.kind == FLOAT ? a : unknown;
 	}

@@ -115,6 +115,7 @@ static bool place(const struct making *m, const struct cp_parameter *p, struct c
 struct found {
 	struct cp_detour_value value;
 	const struct cp_type *type;
+	bool referred; /* by a reference */
 };
 
 /* What a pointer leads to. */
@@ -130,6 +131,15 @@ static bool dereference(const struct making *m, struct found *f)
 	f->value.reach = CP_DETOUR_BYTES;
 	f->type = cp_type_complete(m->signature->image, to);
 	return true;
+}
+
+/* A reference is what it refers to. */
+static bool see_through(const struct making *m, struct found *f)
+{
+	if (f->type->kind != CP_TYPE_REFERENCE)
+		return true;
+	f->referred = true;
+	return dereference(m, f);
 }
 
 /* A member that is one by itself, of what is in memory. */
@@ -162,13 +172,15 @@ static bool find(const struct making *m, const struct cp_condition_node *n, stru
 	case CP_OP_NAME:
 		p = named(m, n);
 		*ret = (struct found){ .type = p && p->type ? cp_type_strip(p->type) : NULL };
-		return ret->type && place(m, p, &ret->value);
+		return ret->type && place(m, p, &ret->value) && see_through(m, ret);
 	case CP_OP_DEREFERENCE:
-		return find(m, n->a, ret) && dereference(m, ret);
+		/* As cp_condition_holds() has it. */
+		return find(m, n->a, ret) &&
+		       (ret->type->kind == CP_TYPE_POINTER ? dereference(m, ret) : ret->referred);
 	case CP_OP_MEMBER:
 		return find(m, n->a, ret) &&
 		       (ret->type->kind != CP_TYPE_POINTER || dereference(m, ret)) &&
-		       member(ret, n);
+		       member(ret, n) && see_through(m, ret);
 	default:
 		return false;
 	}

@@ -33,6 +33,12 @@ static bool find_vptr(const struct cp_type *type, uint64_t at, unsigned depth, u
 		*ret = at + d->members[i].offset;
 		return true;
 	}
+	/* One that shares its vptr with a virtual base has none of its own to be seen. */
+	for (i = 0; d && i < d->member_count; i++)
+		if (d->members[i].flags & CP_MEMBER_VIRTUAL) {
+			*ret = at;
+			return true;
+		}
 	for (i = 0; d && i < d->member_count; i++)
 		if ((d->members[i].flags & (CP_MEMBER_BASE | CP_MEMBER_VIRTUAL)) ==
 			    CP_MEMBER_BASE &&

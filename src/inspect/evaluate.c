@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "inspect/bases.h"
 #include "inspect/build.h"
 #include "inspect/condition.h"
 #include "inspect/members.h"
@@ -394,6 +395,22 @@ static CP_ERROR operand(struct evaluation *e, struct cp_thing *a)
 
 /* ---- types as operands ---- */
 
+/* A pointer to an object as one to what it is a base of, or has as one. */
+static CP_ERROR cast_pointer(struct evaluation *e, const struct cp_type *from,
+			     const struct cp_type *to, struct cp_number *number, struct cp_thing *a)
+{
+	uint64_t address = (uint64_t)number->i;
+	uint8_t error;
+
+	if (from->kind != CP_TYPE_POINTER || to->kind != CP_TYPE_POINTER || !from->target ||
+	    !to->target)
+		return NULL;
+	CP_TRY(cp_base_cast(e->env, from->target, to->target, &address, &error));
+	number->i = address;
+	a->error = error;
+	return NULL;
+}
+
 static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
 {
 	const struct cp_type *type = NULL, *t;
@@ -412,7 +429,7 @@ static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, st
 		if (!a.in_memory || a.bits)
 			return no_sense("only what is in memory can be taken for a structure", &a);
 		*ret = cp_thing_at(type, a.address);
-		return NULL;
+		return cp_base_cast(e->env, a.type, type, &ret->address, &ret->error);
 	}
 	CP_TRY(operand(e, &a));
 	if (!a.type) { /* of no known type: it is what it is taken for */
@@ -421,6 +438,8 @@ static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, st
 		return NULL;
 	}
 	number = cp_number_of(e->env, &a);
+	if (!a.error)
+		CP_TRY(cast_pointer(e, cp_type_strip(a.type), t, &number, &a));
 	if (a.error) {
 		*ret = a;
 		return NULL;

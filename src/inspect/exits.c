@@ -90,6 +90,7 @@ struct cp_capture_list cp_signature_at_exit(const struct cp_signature *s, struct
 
 	if (e)
 		return (struct cp_capture_list){ e->flags, e->fetches.list.items,
-						 e->fetches.list.count };
-	return (struct cp_capture_list){ s->exit_flags, s->exit.list.items, s->exit.list.count };
+						 e->fetches.list.count, e->fetches.beyond };
+	return (struct cp_capture_list){ s->exit_flags, s->exit.list.items, s->exit.list.count,
+					 s->exit.beyond };
 }

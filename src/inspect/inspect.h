@@ -79,6 +79,9 @@ struct cp_capture_list {
 	unsigned site_flags;
 	const struct cp_fetch *fetches;
 	size_t fetch_count;
+	/* Values hold elements in nodes, or are too many: all of them can be had while the
+	 * thread stands. */
+	bool beyond;
 };
 struct cp_capture_list cp_signature_at_entry(const struct cp_signature *signature);
 /* What to capture at the `ret` or tail jump at link-time `site` (locals differ by
@@ -247,8 +250,10 @@ void cp_value_print_lines(struct cp_buf *out, const cprof_value *value,
 void cp_value_json(struct cp_buf *out, const cprof_value *value);
 /* The same; pointers are addresses, whatever was found there. */
 void cp_value_json_addresses(struct cp_buf *out, const cprof_value *value);
-/* What of it is null or not whole there, and why, as an array; nothing: all is there. */
+/* What of it is null or not whole in the JSON of either, and why, as an array; nothing: all
+ * is there, or nothing of it, as its own error says. */
 void cp_value_json_lacks(struct cp_buf *out, const cprof_value *value);
+void cp_value_json_addresses_lacks(struct cp_buf *out, const cprof_value *value);
 /* The word for an error, as in JSON ("optimized_out"); "" for none. */
 const char *cp_value_error_name(unsigned error);
 const char *cp_value_source_name(unsigned source);

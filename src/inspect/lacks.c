@@ -16,6 +16,7 @@ struct lacks {
 	struct cp_buf *out;
 	struct cp_buf path;
 	unsigned count;
+	bool follows; /* pointers, as cp_value_json() does */
 };
 
 static void look(struct lacks *l, const cprof_value *v, unsigned depth);
@@ -59,6 +60,10 @@ static void look(struct lacks *l, const cprof_value *v, unsigned depth)
 		tell(l, cp_value_error_name(v->error));
 		return;
 	}
+	if (v->kind == CPROF_VALUE_POINTER && l->follows && v->count) {
+		look(l, v->items, depth + 1);
+		return;
+	}
 	if (v->kind == CPROF_VALUE_STRUCT || v->kind == CPROF_VALUE_UNION ||
 	    v->kind == CPROF_VALUE_ARRAY)
 		look_at_items(l, v, depth);
@@ -66,12 +71,25 @@ static void look(struct lacks *l, const cprof_value *v, unsigned depth)
 		tell(l, "cut");
 }
 
+static void tell_all(struct lacks *l, const cprof_value *value)
+{
+	if (value->kind != CPROF_VALUE_ERROR)
+		look(l, value, 0);
+	if (l->count)
+		cp_buf_u8(l->out, ']');
+	cp_buf_free(&l->path);
+}
+
 void cp_value_json_lacks(struct cp_buf *out, const cprof_value *value)
+{
+	struct lacks l = { .out = out, .follows = true };
+
+	tell_all(&l, value);
+}
+
+void cp_value_json_addresses_lacks(struct cp_buf *out, const cprof_value *value)
 {
 	struct lacks l = { .out = out };
 
-	look(&l, value, 0);
-	if (l.count)
-		cp_buf_u8(out, ']');
-	cp_buf_free(&l.path);
+	tell_all(&l, value->kind == CPROF_VALUE_POINTER && value->count ? value->items : value);
 }

@@ -139,6 +139,17 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 				    count_ret);
 }
 
+bool cp_locate_is_fixed(const struct cp_piece *piece)
+{
+	const struct cp_capture nothing = { .fetched = NULL };
+	struct cp_located parts[CP_LOCATED_MAX];
+	size_t count;
+
+	return piece->where == CP_PIECE_COMPUTED &&
+	       cp_locate_now(piece, &nothing, parts, &count) == CP_LOCATION_OK && count == 1 &&
+	       parts[0].kind == CP_LOCATED_VALUE;
+}
+
 /* True when the registers of the entry, which are gone for good, are all that it
  * takes. */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture)

@@ -12,6 +12,8 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 				      const struct cp_capture *capture,
 				      struct cp_located *parts_ret /* CP_LOCATED_MAX */,
 				      size_t *count_ret);
+/* Is a COMPUTED piece the same at each call, the address of something static? */
+bool cp_locate_is_fixed(const struct cp_piece *piece);
 /* Would it be known, were the registers of the entry? */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture);
 /* The place of `v` at link-time `pc` by debug information, where the canonical frame

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "image/find.h"
+#include "inspect/bases.h"
 #include "inspect/build.h"
 #include "inspect/number.h"
 #include "inspect/value.h"
@@ -13,6 +14,7 @@
 #define SEARCH_MAX 20000
 
 struct search {
+	const struct cp_expression_env *env;
 	const char *name;
 	struct cp_text_near near;
 	unsigned left;
@@ -55,6 +57,14 @@ static struct cp_thing bits(const struct cp_thing *of, const struct cp_type_memb
 	return p;
 }
 
+static struct cp_thing member(const struct search *s, const struct cp_thing *in,
+			      const struct cp_type_member *m)
+{
+	if (m->flags & CP_MEMBER_VIRTUAL)
+		return cp_base_of(s->env, in, m);
+	return m->flags & CP_MEMBER_BITS ? bits(in, m) : part(in, m->offset, m->type);
+}
+
 static bool find(struct search *s, const struct cp_thing *in, unsigned depth, struct cp_thing *ret)
 {
 	const struct cp_type *t = completed(in->type);
@@ -67,19 +77,21 @@ static bool find(struct search *s, const struct cp_thing *in, unsigned depth, st
 		m = &d->members[i];
 		if (*m->name && !(m->flags & CP_MEMBER_BASE))
 			cp_text_near_try(&s->near, m->name);
-		if (strcmp(m->name, s->name) || m->flags & CP_MEMBER_VIRTUAL)
+		if (strcmp(m->name, s->name))
 			continue;
-		*ret = m->flags & CP_MEMBER_BITS ? bits(in, m) : part(in, m->offset, m->type);
+		*ret = member(s, in, m);
 		return true;
 	}
 	for (i = 0; d && i < d->member_count && depth < SEARCH_DEPTH && s->left; i++) {
 		m = &d->members[i];
-		if ((*m->name && !(m->flags & CP_MEMBER_BASE)) ||
-		    m->flags & (CP_MEMBER_VIRTUAL | CP_MEMBER_BITS))
+		if ((*m->name && !(m->flags & CP_MEMBER_BASE)) || m->flags & CP_MEMBER_BITS)
 			continue;
-		inner = part(in, m->offset, m->type);
-		if (find(s, &inner, depth + 1, ret))
-			return true;
+		inner = member(s, in, m);
+		if (!find(s, &inner, depth + 1, ret))
+			continue;
+		if (inner.error) /* it has one, but nobody knows where */
+			*ret = inner;
+		return true;
 	}
 	for (i = 0; d && i < d->variant_count && s->left; i++, s->left--) {
 		if (strcmp(d->variants[i].member.name, s->name))
@@ -93,14 +105,14 @@ static bool find(struct search *s, const struct cp_thing *in, unsigned depth, st
 CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thing *thing,
 			const char *name, struct cp_thing *ret)
 {
-	struct search s = { .name = name,
+	struct search s = { .env = env,
+			    .name = name,
 			    .near = cp_text_near(name, strlen(name)),
 			    .left = SEARCH_MAX };
 	const struct cp_type *t = completed(thing->type);
 	const char *text = thing->type && thing->type->text ? thing->type->text : "(unknown)";
 	struct cp_error *err;
 
-	(void)env;
 	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return cp_error_new(CP_ERR_USAGE, 0, "%s is of type %s, which has no members", name,
 				    text);

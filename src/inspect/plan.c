@@ -16,20 +16,45 @@
 #include "inspect/readable.h"
 #include "inspect/shapes.h"
 
-#define FETCHES_MAX 64
+#define FETCHES_MAX 256
 #define CHAINS_TOTAL (128u << 10) /* bytes of one event's, what types ask for included */
 #define MEMBERS_MAX 256 /* looked at in one struct */
 
-int cp_plan_add(struct cp_plan *p, struct cp_fetch f)
+static uint64_t bytes_of(const struct cp_fetches *fetches)
 {
+	uint64_t total = 0;
 	size_t i;
 
-	p->total = 0;
-	for (i = 0; i < p->to->list.count; i++)
-		p->total += p->to->list.items[i].size;
-	if (!f.size || p->to->list.count >= FETCHES_MAX ||
-	    p->total + f.size > p->signature->limits.total)
+	for (i = 0; i < fetches->list.count; i++)
+		total += fetches->list.items[i].size;
+	return total;
+}
+
+struct cp_plan_room cp_plan_share(struct cp_plan *p)
+{
+	const struct cp_plan_room before = { p->most, p->most_bytes };
+	const uint64_t bytes = bytes_of(p->to);
+	const size_t count = p->to->list.count;
+
+	p->most -= p->most > count ? (p->most - count) / 2 : 0;
+	p->most_bytes -= p->most_bytes > bytes ? (p->most_bytes - bytes) / 2 : 0;
+	return before;
+}
+
+void cp_plan_share_end(struct cp_plan *p, struct cp_plan_room before)
+{
+	p->most = before.most;
+	p->most_bytes = before.most_bytes;
+}
+
+int cp_plan_add(struct cp_plan *p, struct cp_fetch f)
+{
+	if (!f.size)
 		return -1;
+	if (p->to->list.count >= p->most || bytes_of(p->to) + f.size > p->most_bytes) {
+		p->to->beyond = true;
+		return -1;
+	}
 	if (!cp_vec_push(&p->to->list, f)) {
 		p->failed = true;
 		return -1;
@@ -110,9 +135,11 @@ static void plan_by_type(struct cp_plan *p, const struct cp_shape *shape,
 	struct cp_plan_source next = { .level = (uint16_t)(s->level + 1) };
 	const struct cp_type *element;
 	struct cp_fetch f;
+	struct cp_plan_room room;
 	uint64_t i;
 	int index;
 
+	p->to->beyond |= shape->counted;
 	if (shape->row->kind >= CP_SHAPE_VALUE && shape->row->kind <= CP_SHAPE_DATE)
 		cp_plan_type(p, shape->type, s, at + shape->pointer, depth, hops);
 	if (shape->row->kind == CP_SHAPE_TEXT && cp_plan_pointer(s, at + shape->pointer, &f)) {
@@ -131,9 +158,11 @@ static void plan_by_type(struct cp_plan *p, const struct cp_shape *shape,
 	index = cp_plan_add(p, f);
 	next.block = (uint16_t)index;
 	next.size = f.size;
+	room = cp_plan_share(p);
 	for (i = 0; index >= 0 && (i + 1) * element->size <= f.size && p->steps; i++)
 		cp_plan_type(p, cp_type_strip(shape->type)->target, &next, i * element->size,
 			     depth + 1, hops);
+	cp_plan_share_end(p, room);
 }
 
 /* Plans what a library's type holds, if it is one that is known. What holds a value of
@@ -156,6 +185,19 @@ static bool plan_shape(struct cp_plan *p, const struct cp_type *t, const struct 
 	return planned;
 }
 
+/* Where a virtual base is says the vtable: within what is read of the object, as a rule. */
+static void plan_virtual_base(struct cp_plan *p, const struct cp_type_member *m,
+			      const struct cp_plan_source *s, uint64_t at)
+{
+	struct cp_fetch f;
+
+	if (!m->below || !cp_plan_pointer(s, at, &f))
+		return;
+	f.offset = -(int32_t)m->below;
+	f.size = 8;
+	cp_plan_add(p, f);
+}
+
 static void plan_members(struct cp_plan *p, const struct cp_type *t, const struct cp_plan_source *s,
 			 uint64_t at, unsigned depth, unsigned hops)
 {
@@ -163,7 +205,9 @@ static void plan_members(struct cp_plan *p, const struct cp_type *t, const struc
 	uint32_t i;
 
 	for (i = 0; d && i < d->member_count && i < MEMBERS_MAX; i++) {
-		if (!(d->members[i].flags & (CP_MEMBER_BITS | CP_MEMBER_VIRTUAL)))
+		if (d->members[i].flags & CP_MEMBER_VIRTUAL)
+			plan_virtual_base(p, &d->members[i], s, at);
+		else if (!(d->members[i].flags & CP_MEMBER_BITS))
 			cp_plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
 				     hops);
 	}
@@ -280,7 +324,12 @@ static void plan_direct(struct cp_plan *p, const struct cp_parameter *parameter,
 bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
 		       const struct cp_parameter *parameter, struct cp_fetches *to, unsigned *flags)
 {
-	struct cp_plan p = { .signature = signature, .image = image, .to = to, .steps = 2000 };
+	struct cp_plan p = { .signature = signature,
+			     .image = image,
+			     .to = to,
+			     .steps = 2000,
+			     .most = FETCHES_MAX,
+			     .most_bytes = signature->limits.total };
 
 	*flags |= CP_SITE_REGS;
 	if (parameter->place.how == CP_PLACE_DIRECT)
@@ -292,7 +341,10 @@ bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *im
 
 int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f)
 {
-	struct cp_plan p = { .signature = signature, .to = to };
+	struct cp_plan p = { .signature = signature,
+			     .to = to,
+			     .most = FETCHES_MAX,
+			     .most_bytes = signature->limits.total };
 
 	return cp_plan_add(&p, f);
 }

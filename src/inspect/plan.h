@@ -12,8 +12,9 @@ struct cp_plan {
 	const struct cp_signature *signature;
 	struct cp_image *image;
 	struct cp_fetches *to;
-	uint64_t total; /* bytes */
 	unsigned steps; /* left */
+	size_t most; /* fetches */
+	uint64_t most_bytes;
 	bool failed;
 };
 
@@ -25,6 +26,15 @@ struct cp_plan_source {
 	uint16_t level; /* of fetches that start here */
 	uint32_t size; /* that are read */
 };
+
+/* What elements of one container lead to takes half of the room that there is, lest nothing
+ * be left for what comes behind it. */
+struct cp_plan_room {
+	size_t most;
+	uint64_t most_bytes;
+};
+struct cp_plan_room cp_plan_share(struct cp_plan *p);
+void cp_plan_share_end(struct cp_plan *p, struct cp_plan_room before);
 
 /* The number of the new fetch; -1: there is no room. */
 int cp_plan_add(struct cp_plan *p, struct cp_fetch f);

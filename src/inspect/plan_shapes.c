@@ -53,7 +53,7 @@ struct imagined {
 	unsigned region_count, place_count;
 	unsigned depth;
 	uint64_t size; /* of the value */
-	bool failed;
+	bool failed, nodes;
 };
 
 /* ---- memory that is made up ---- */
@@ -262,6 +262,7 @@ static CP_ERROR ask_elements(struct imagined *m, struct cp_shape_scope *scope)
 	CP_TRY(ask_number(scope, CP_TERM_length, &ignored));
 	if (scope->row->kind == CP_SHAPE_ITEMS || scope->row->kind == CP_SHAPE_PARTS)
 		return cp_shape_walk(scope, STEPS, visit, m);
+	m->nodes = true;
 	return NULL;
 }
 
@@ -330,6 +331,7 @@ static void fetch_regions(struct imagined *m, const struct cp_plan_source *s, ui
 static void plan_places(struct imagined *m, const struct cp_plan_source *s, uint64_t at,
 			unsigned hops)
 {
+	const struct cp_plan_room room = cp_plan_share(m->plan);
 	struct cp_plan_source source;
 	int64_t base;
 	unsigned i;
@@ -341,6 +343,7 @@ static void plan_places(struct imagined *m, const struct cp_plan_source *s, uint
 			cp_plan_type(m->plan, p->type, &source, (uint64_t)(base + p->offset),
 				     p->depth, hops);
 	}
+	cp_plan_share_end(m->plan, room);
 }
 
 bool cp_plan_shape(struct cp_plan *p, const struct cp_type *t, const struct cp_shape_row *row,
@@ -367,6 +370,7 @@ bool cp_plan_shape(struct cp_plan *p, const struct cp_type *t, const struct cp_s
 		if (!err && !m.failed) {
 			fetch_regions(&m, s, at);
 			plan_places(&m, s, at, hops);
+			p->to->beyond |= m.nodes;
 		}
 	}
 	cp_value_arena_destroy(arena);

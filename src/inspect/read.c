@@ -27,6 +27,7 @@
 #include "inspect/locate.h"
 #include "inspect/plan.h"
 #include "inspect/rust.h"
+#include "inspect/sets.h"
 #include "inspect/stored.h"
 #include "inspect/variadic.h"
 
@@ -88,7 +89,7 @@ static bool disagrees(const struct cp_place *said, const struct cp_place *by_con
 static bool is_number(const struct cp_place *said)
 {
 	return said->how == CP_PLACE_DIRECT && said->count == 1 &&
-	       cp_piece_is_number(&said->pieces[0]);
+	       (cp_piece_is_number(&said->pieces[0]) || cp_locate_is_fixed(&said->pieces[0]));
 }
 
 static bool is_nocall(const struct cp_signature *s)
@@ -234,7 +235,7 @@ static struct cp_error *place_parameters(struct cp_signature *s, struct cp_image
 	return NULL;
 }
 
-static void place_result(struct cp_signature *s)
+static void place_result(struct cp_signature *s, const char *linkage_name)
 {
 	const struct cp_type *t = cp_type_strip(s->function.result);
 
@@ -245,6 +246,9 @@ static void place_result(struct cp_signature *s)
 	s->result.place.how = CP_PLACE_UNSUPPORTED;
 	if (s->convention && !is_nocall(s))
 		s->result.place = s->convention->result(s->function.result);
+	/* All of the code is read, which takes its time, only where it matters. */
+	if ((s->want & CP_SIGNATURE_RESULT) && cp_signature_lost_result(s, linkage_name))
+		s->result.place.how = CP_PLACE_UNSUPPORTED;
 }
 
 /* The place of a result that is a number or a pointer. */
@@ -348,7 +352,7 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 		s->convention = s->arch == &cp_arch_x86_64 ? &cp_convention_rust : NULL;
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);
 	if (!err && s->described) {
-		place_result(s);
+		place_result(s, linkage_name);
 		err = s->convention == &cp_convention_rust
 			      ? cp_rust_place(s)
 			      : correct_parameters(s, linkage_name, local, clone);
@@ -378,7 +382,7 @@ static CP_ERROR place_mangled(struct cp_signature *s, struct cp_image *image,
 	f->parameter_count = (uint32_t)n;
 	CP_TRY(place_parameters(s, image));
 	if (m->result_known)
-		place_result(s);
+		place_result(s, NULL);
 	else
 		raw_result(s);
 	return NULL;
@@ -423,7 +427,7 @@ CP_ERROR cp_signature_read_declared(struct cp_image *image, struct cp_vaddr addr
 	s->described = cp_image_function(image, address, &s->arena, &s->function);
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);
 	if (!err && s->described) {
-		place_result(s);
+		place_result(s, NULL);
 		shorten_names(s);
 	}
 	return end(s, err, ret);

@@ -7,13 +7,9 @@
  */
 #include "inspect/rust.h"
 
-#include <stdlib.h>
-
-#include "arch/results.h"
 #include "inspect/classify_rust.h"
+#include "inspect/sets.h"
 #include "inspect/stored.h"
-
-#define WHOLE_MAX (UINT64_C(1) << 16) /* bytes of a function that are looked at */
 
 static bool takes_first(const struct cp_signature *s)
 {
@@ -33,25 +29,6 @@ static bool takes_first(const struct cp_signature *s)
 	return false;
 }
 
-static unsigned sets_of(const struct cp_signature *s)
-{
-	struct cp_vaddr entry = { s->function.low };
-	struct cp_symbol symbol;
-	uint8_t *code;
-	unsigned sets = 0;
-	size_t size;
-
-	if (!cp_image_symbol(s->image, entry, &symbol) || symbol.start.v != entry.v ||
-	    symbol.size > WHOLE_MAX)
-		return 0;
-	code = malloc(symbol.size + 1);
-	size = code ? cp_image_read_constant(s->image, entry, code, symbol.size) : 0;
-	if (size && size == symbol.size)
-		sets = cp_arch_sets_results(s->arch, code, size, entry.v);
-	free(code);
-	return sets;
-}
-
 static void place_result(struct cp_signature *s)
 {
 	struct cp_place *p = &s->result.place;
@@ -63,7 +40,7 @@ static void place_result(struct cp_signature *s)
 	*p = cp_rust_result(s->function.result, takes_first(s), 0);
 	/* All of the code is read, which takes its time, only where it matters. */
 	if (p->how == CP_PLACE_UNSUPPORTED || (p->how == CP_PLACE_DIRECT && unmarked)) {
-		sets = sets_of(s);
+		sets = cp_signature_sets(s, false);
 		*p = cp_rust_result(s->function.result, takes_first(s), sets);
 	}
 	if (p->how != CP_PLACE_DIRECT)

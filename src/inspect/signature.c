@@ -57,7 +57,8 @@ void cp_signature_destroy(struct cp_signature *signature)
 
 struct cp_capture_list cp_signature_at_entry(const struct cp_signature *s)
 {
-	return (struct cp_capture_list){ s->entry_flags, s->entry.list.items, s->entry.list.count };
+	return (struct cp_capture_list){ s->entry_flags, s->entry.list.items, s->entry.list.count,
+					 s->entry.beyond };
 }
 
 bool cp_signature_result_is_kept(const struct cp_signature *s)

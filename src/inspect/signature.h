@@ -24,6 +24,7 @@ struct cp_parameter {
 
 struct cp_fetches {
 	CP_VEC(struct cp_fetch) list; /* by level */
+	bool beyond; /* values lead on to what these do not read */
 };
 
 /* An exit that captures more than the others, because of the locals in scope there. */

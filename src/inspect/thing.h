@@ -36,6 +36,8 @@ struct cp_expression_env {
 	const struct cp_value_limits *limits;
 	const struct cp_shapes *shapes; /* as in struct cp_capture */
 	const char *(*symbol)(void *ctx, uint64_t address); /* as in struct cp_capture */
+	/* As struct cp_dynamic_env has it; NULL: nobody knows what objects really are. */
+	char *(*variable_at)(void *ctx, uint64_t address, uint64_t *offset_ret);
 };
 
 /* The value of a thing, in env->values. */

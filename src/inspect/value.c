@@ -98,6 +98,49 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 		v->kind = CPROF_VALUE_BOOL;
 }
 
+/* Is that virtual base told already, where another base has it, too? */
+static bool is_told(struct cp_build *b, const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	unsigned i;
+
+	for (i = b->shared_first; i < b->shared_count; i++)
+		if (b->shared[i] == t)
+			return true;
+	if (b->shared_count < CP_VALUE_SHARED)
+		b->shared[b->shared_count++] = t;
+	return false;
+}
+
+/* A virtual base is where the vtable says, be it behind what is at hand (bases.h). */
+static void build_virtual_base(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
+			       struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_bytes vptr = cp_build_part(from, 0, 8);
+	const uint64_t size = cp_type_strip(m->type)->size;
+	const uint64_t at = vptr.size == 8 ? cp_build_number(vptr.at, 8) - m->below : 0;
+	struct cp_bytes word = { 0 }, base;
+	bool tried = false;
+	int64_t offset;
+
+	cp_note_depends(b);
+	if (at && m->below)
+		word = cp_build_memory(b, at, sizeof(offset), &tried);
+	offset = word.size == sizeof(offset) ? (int64_t)cp_build_number(word.at, 8) : 0;
+	if (word.size < sizeof(offset) || !cp_base_is_near(offset)) {
+		cp_build_error(v,
+			       tried && !word.size ? CPROF_VALUE_UNREADABLE
+						   : CPROF_VALUE_UNAVAILABLE,
+			       tried && !word.size ? at : 0);
+		return;
+	}
+	base = cp_build_part(from, (uint64_t)offset, size);
+	if (base.size < size && base.address)
+		base = cp_build_memory(b, base.address,
+				       size < b->limits->value ? size : b->limits->value, &tried);
+	cp_build_value(b, v, m->type, base, depth, hops);
+}
+
 static void build_member(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
 			 struct cp_bytes from, unsigned depth, unsigned hops)
 {
@@ -106,8 +149,11 @@ static void build_member(struct cp_build *b, cprof_value *v, const struct cp_typ
 
 	v->name = m->name;
 	v->source = b->source;
+	b->is_base = m->flags & CP_MEMBER_BASE;
 	if (m->flags & CP_MEMBER_BITS)
 		cp_build_bits(b, v, m, from);
+	else if (m->flags & CP_MEMBER_VIRTUAL)
+		build_virtual_base(b, v, m, from, depth, hops);
 	else
 		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, size), depth, hops);
 }
@@ -215,8 +261,8 @@ static void build_members(struct cp_build *b, cprof_value *v, const struct cp_ty
 			       sizeof(*items));
 	for (i = 0; items && i < d->member_count && n < MEMBERS_MAX; i++) {
 		m = &d->members[i];
-		if ((m->flags & CP_MEMBER_BITS && !*m->name) ||
-		    (m->flags & (CP_MEMBER_ARTIFICIAL | CP_MEMBER_VIRTUAL)) || is_empty_base(b, m))
+		if ((m->flags & CP_MEMBER_BITS && !*m->name) || (m->flags & CP_MEMBER_ARTIFICIAL) ||
+		    is_empty_base(b, m) || (m->flags & CP_MEMBER_VIRTUAL && is_told(b, m->type)))
 			continue;
 		build_member(b, &items[n++], m, from, depth + 1, hops);
 	}
@@ -369,6 +415,7 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 	uint64_t wide;
 
 	v->kind = CPROF_VALUE_POINTER;
+	v->reference = t->kind == CP_TYPE_REFERENCE;
 	v->size = (uint8_t)t->size;
 	v->u.u = cp_build_number(at, t->size);
 	if (!v->u.u || !to)
@@ -391,6 +438,10 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			    struct cp_bytes from, unsigned depth, unsigned hops)
 {
+	const unsigned first = b->shared_first, count = b->shared_count;
+	const bool is_base = b->is_base;
+
+	b->is_base = false;
 	cp_note_whole(b, v, t, from);
 	if (b->notes && cp_shape_next(b->shapes, t, NULL))
 		cp_note_depends(b);
@@ -400,6 +451,7 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}
+	b->shared_first = is_base ? first : count;
 	b->around[b->around_count].address = from.address;
 	b->around[b->around_count++].type = t;
 	if (cp_build_shape(b, v, t, from, depth, hops))
@@ -409,6 +461,8 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 	else
 		build_members(b, v, t, from, depth, hops);
 	b->around_count--;
+	b->shared_first = first;
+	b->shared_count = is_base ? b->shared_count : count;
 }
 
 static bool is_aggregate(const struct cp_type *t)

@@ -26,6 +26,7 @@ static void add_value(struct cp_json *j, const char *key, const cprof_value *val
 {
 	CP_FREE char *json = formatted(cprof_value_format_json, value);
 	CP_FREE char *text = formatted(cprof_value_format, value);
+	CP_FREE char *lacks = formatted(cprof_value_format_lacks, value);
 
 	if (!json || !*json || !text) {
 		cp_json_null(j, key);
@@ -38,6 +39,8 @@ static void add_value(struct cp_json *j, const char *key, const cprof_value *val
 	cp_buf_str(j->out, ",\"value\":");
 	cp_buf_str(j->out, json);
 	cp_json_str(j, "text", text);
+	if (lacks && *lacks)
+		cp_json_raw(j, "lacks", lacks, strlen(lacks));
 	cp_json_end(j, '}');
 }
 

@@ -746,3 +746,137 @@ END
 		25 p->next && p->next->v > 1
 	END
 }
+
+@test "conditions see what references refer to, as the program does" {
+	needs g++
+	cat >referring.cpp <<'END'
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+enum color { RED, GREEN };
+struct pair { int x; std::string n; };
+const char *names[] = {
+#define WHEN(condition) #condition,
+#include "conditions.h"
+#undef WHEN
+};
+int holds[sizeof(names) / sizeof(*names)];
+extern "C" __attribute__((noinline)) void judge(const std::string &k, int &i, std::string_view &v, pair &p, const double &d,
+	const char *const &c, std::string &&r, int *const &pi, int (&row)[3], const std::vector<int> &vec, color &e, bool &b)
+{
+	int *at = holds;
+#define WHEN(condition) *at++ += (condition) ? 1 : 0;
+#include "conditions.h"
+#undef WHEN
+}
+int main()
+{
+	for (int i = 0; i < 8; i++) {
+		std::string k = i % 3 ? "x" : "y";
+		std::string_view v = k;
+		pair p{ i, k };
+		int row[3] = { i, i * 2, 5 };
+		const char *c = "of C";
+		int *pi = i == 5 ? nullptr : row;
+		std::vector<int> vec((std::size_t)i + 1, 7);
+		color e = i & 2 ? GREEN : RED;
+		bool b = i > 3;
+		judge(k, i, v, p, i * .5, i & 1 ? c : names[0], k + "z", pi, row, vec, e, b);
+	}
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		std::printf("%d %s\n", holds[i], names[i]);
+}
+END
+	cat >conditions.h <<-'END'
+		WHEN(k == "x")
+		WHEN(k != "x")
+		WHEN(i == 1)
+		WHEN(i > 5)
+		WHEN(!i)
+		WHEN(i)
+		WHEN(i & 2)
+		WHEN(-i < -3)
+		WHEN(i + 1 == 2)
+		WHEN(v == "y")
+		WHEN(p.x == 1)
+		WHEN(p.x > 2 && p.n == "x")
+		WHEN(d == 0.5)
+		WHEN(r == "xz")
+		WHEN(pi == nullptr)
+		WHEN(pi && *pi == 3)
+		WHEN(row[1] == 2)
+		WHEN(vec[0] == 7 && i > 2)
+		WHEN(e == GREEN)
+		WHEN(b)
+	END
+	for how in "-O0" "-O2"; do
+		g++ -g $how -w -o referring referring.cpp
+		./referring >said
+		while read -r wanted condition; do
+			for traps in "" --traps; do
+				"$CPROF" run -q -o x.data -t judge $traps --when="$condition" -- ./referring >out
+				assert_equal "$how $traps $condition: $("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add // 0')" \
+					"$how $traps $condition: $wanted"
+			done
+		done <said
+	done
+}
+
+@test "what clones of gcc's do not return any more is not told as a result" {
+	needs gcc
+	cat >clones.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+struct s { int a, b; long c; };
+volatile int sink;
+#define APART __attribute__((noinline)) static
+/* Nobody uses what these return. */
+APART int dropped_int(struct s *p, int k) { for (int i = 0; i < k; i++) sink = p->a + i; sink = p->b; return k + 1000; }
+APART long dropped_sum(struct s *p, int k) { int r = 0; for (int i = 0; i < k; i++) { sink = p->a + i; r += 7 * sink; } sink++; return r + 5; }
+APART double dropped_double(struct s *p, double d) { sink = p->a; printf("d\n"); sink++; return d * 2 + 1; }
+APART struct s dropped_struct(struct s *p, int k) { struct s r = { k, k * 2, k * 3 }; sink = p->a; printf("s\n"); sink++; return r; }
+/* That is used. */
+APART int kept_int(struct s *p, int unused) { sink = p->a; sink += p->b; sink++; return p->a * 3 + p->b; }
+APART int kept_sum(struct s *p, int k) { sink = p->a; return k + p->b; }
+APART long kept_long(long a, int mode, long b) { sink = (int)a; if (mode == 3) return a * b + 1; sink = 5; return a - b; }
+APART int kept_text(const char *format, int n) { printf(format, n); sink++; return n * 9; }
+int main(int argc, char **argv)
+{
+	struct s x = { 3, 4, 5 };
+	for (int i = 0; i < 3; i++) {
+		x.a = argc + i;
+		dropped_int(&x, i + 2);
+		fprintf(stderr, "dropped_int %d\n", i + 1002);
+		dropped_sum(&x, 2);
+		fprintf(stderr, "dropped_sum %d\n", 7 * (2 * x.a + 1) + 5);
+		dropped_double(&x, i);
+		fprintf(stderr, "dropped_double %d\n", i * 2 + 1);
+		dropped_struct(&x, i);
+		fprintf(stderr, "dropped_struct {a=%d, b=%d, c=%d}\n", i, i * 2, i * 3);
+		fprintf(stderr, "kept_int %d\n", kept_int(&x, 9));
+		fprintf(stderr, "kept_sum %d\n", kept_sum(&x, i));
+		fprintf(stderr, "kept_long %ld\n", kept_long(i + argc, 3, 7 + i));
+		fprintf(stderr, "kept_text %d\n", kept_text("%d\n", i));
+	}
+	return 0;
+}
+END
+	for how in -O1 -O2 -O3 -Os; do
+		gcc -g $how -o clones clones.c
+		for traps in "" --traps; do
+			"$CPROF" run -q -o x.data $traps -t 'dropped_*,kept_*' -a -r -- ./clones >out 2>said
+			"$CPROF" replay x.data | sed -nE 's/.* ((dropped|kept)_[a-z]*)[^(]*\(.*\) = (.*)  .*/\1 \3/p' >told
+			# What is told is so; what gcc dropped is not told.
+			awk -v how="$how" 'NR == FNR { said[++n] = $0; next }
+				{ $1 in at || at[$1] = 0
+				  do at[$1]++; while (at[$1] <= n && index(said[at[$1]], $1 " ") != 1)
+				  if (said[at[$1]] != $0 && $2 !~ /^<(unavailable|optimized)/) { print how ": " $0 ", and not " said[at[$1]]; bad = 1 }
+				  if ($1 ~ /^kept/ && $2 !~ /^</) kept++ }
+				END { if (kept < 9) { print how ": " kept + 0 " results were kept"; bad = 1 }; exit bad }' said told ||
+				{ cat told; return 1; }
+		done
+		# A text that only debug information knows of is where it says, and not in a register.
+		! "$CPROF" replay x.data | grep -E 'kept_text.*\((<unreadable|NULL)' || return 1
+	done
+}

@@ -103,6 +103,24 @@ runs() {
 	assert_equal "$(runs 1 budget)" "$(runs 1 exact)"
 }
 
+# Two ways to what is an error, which blocks can't tell from each other.
+@test "cover: a way to where nobody was yet is hardly waited for, and seen once somebody is there" {
+	needs jq
+	printf '%s\n' 'int main(int argc, char **argv) {' 'int n = argv[0][0] == 46;' \
+		'if (argc == 3 || argc == 4)' 'n = 2;' 'return n - n; }' >p.c
+	gcc -O0 -g -o p p.c
+	local exact budget
+	exact=$(runs 6 exact)
+	budget=$(runs 6 budget)
+	assert [ "$((exact - budget))" -ge 12 ]
+	[ "$("$CPROF" report --json budget.data | jq .coverage.branches.unknown)" = 0 ]
+	printf '%s\n' ./p ./p ./p ./p './p a b' './p a b c' './p a b' './p a b c' >script
+	"$CPROF" cover -q --lcov=x -- sh script
+	"$CPROF" cover -q --branches=exact --lcov=y -- sh script
+	diff <(facts x) <(facts y)
+	[ "$(grep -c '^BRDA:3,.*,[1-9]' x)" = 4 ]
+}
+
 # Each is stops of the program's, and a way to cprof and back.
 @test "cover: what the last process needed is mapped at once, and only news of the linker are told" {
 	printf '%s\n' 'int main(int argc, char **argv) {' 'if (argc > 2) return argv[1][0];' \

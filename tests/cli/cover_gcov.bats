@@ -130,3 +130,38 @@ branch_lines() {
 		[ $((BASH_REMATCH[1] - BASH_REMATCH[3])) -ge 25 ]
 	done
 }
+
+# many COUNT: so many functions, each of them called twelve times before anybody gets to where two
+# conditions lead.
+many() {
+	local n
+	echo '#include <stdlib.h>'
+	for n in $(seq "$1"); do
+		echo "static long f$n(long a, long b) {"
+		printf '%s\n' 'if (a == -1 || b == -1)' 'return a;' 'if (a & 1)' 'b++;' \
+			'if (b & 2)' 'a++;' 'return a + b;' '}'
+	done
+	echo 'static long (*const all[])(long, long) = {'
+	for n in $(seq "$1"); do echo "f$n,"; done
+	printf '%s\n' '};' 'int main(void) {' 'long sum = 0;' \
+		"for (long n = 0; n < $1; n++)" 'for (long i = 0; i < 12; i++)' 'sum += all[n](i, n);' \
+		"for (long n = 0; n < $1; n += 2)" 'for (long i = 0; i < 2; i++)' \
+		'sum += all[n](-1, 1) + all[n](1, -1);' 'return sum == 42; }'
+}
+
+@test "where a program stops often, ways to where nobody was are not waited for, and seen later" {
+	needs jq gcov
+	many 2000 >p.c
+	both p "$PWD/p.c" gcc
+	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --plain=p-plain --gcov=p-gcov \
+		--only=p.c
+	assert_equal "$status" 0
+	agreed 14000 16000
+	local stops=() way
+	for way in exact budget; do
+		"$CPROF" cover -q --branches="$way" -o data -- ./p-plain
+		stops+=("$("$CPROF" report --json data | jq .overhead.stops)")
+	done
+	# Of the first 8192 stops all are as they were.
+	assert [ "$((stops[0] - stops[1]))" -gt 16000 ]
+}

@@ -891,3 +891,86 @@ END
 		assert_equal "$(calls handle) $(calls work)" "$(cat said)"
 	done
 }
+
+# It comes in the middle of a call that was told, which the program then never makes; the
+# next one is told as what it is. Who was about to return may be told to have done so.
+@test "an alarm whose handler jumps out of a call" {
+	cat >left.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#define CALLS 400000
+static sigjmp_buf back;
+static volatile int next, alarms;
+static char returned[CALLS];
+__attribute__((noinline, noipa)) int work(int x) { return 3 * x + 1; }
+static void on_alarm(int sig) { alarms += sig == SIGALRM; siglongjmp(back, 1); }
+int main(void)
+{
+	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { 0 };
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &often, NULL);
+	sigsetjmp(back, 1);
+	while (alarms < 1000 && next < CALLS) {
+		int i = next;
+		next = i + 1;
+		work(i);
+		returned[i] = 1;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	for (int i = 0; i < next; i++)
+		if (returned[i])
+			printf("work(%d) = %d\n", i, 3 * i + 1);
+}
+END
+	gcc -O1 -g -o left left.c
+	for how in --max-rate=0 --traps; do
+		"$CPROF" run -q -o x.data --max-rate=0 $how -t work -a -r -- ./left | sort >said
+		"$CPROF" replay x.data | grep -oE 'work\([0-9]+\) = -?[0-9]+' | sort >told
+		assert_equal "$(comm -23 said told | wc -l)" 0
+		assert_equal "$(awk -F'[()= ]+' '$3 != 3 * $2 + 1' told | wc -l)" 0
+		assert [ -s said ]
+	done
+}
+
+# What they point to is read without asking whether that is allowed only where no filter of
+# system calls can come unseen.
+@test "texts of a static program without a stop" {
+	cat >texts.c <<'END'
+#include <stdio.h>
+static const char *const words[] = { "one", "two", "three", "four" };
+__attribute__((noinline, noipa)) long work(const char *s, int x) { return s[0] + x; }
+int main(void)
+{
+	long sum = 0;
+	for (int i = 0; i < 3000; i++) sum += work(words[i & 3], i);
+	printf("%ld\n", sum);
+}
+END
+	for how in -static -static-pie; do
+		gcc -O1 -g $how -o texts texts.c
+		alone ./texts
+		traced -t work -a -r -- ./texts
+		assert_equal "$("$CPROF" replay x.data | grep -c 'work("t[a-z]*", [0-9]* *) = ')" 1500
+		[ "$(records)" -gt 5900 ]
+	done
+}
+
+# Of windows that lead to one place alone, some would be led into the way of the heap.
+@test "the heap of a static program of which everything is traced" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >heap.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	int i = 0;
+	while (i < 1400 && sbrk(1 << 20) != (void *)-1) i++;
+	printf("%d MB\n", i);
+}
+END
+	gcc -O1 -g -static -no-pie -o heap heap.c
+	alone setarch -R ./heap
+	traced -t program -a -r -- setarch -R ./heap
+}

@@ -218,3 +218,32 @@ BRDA:3,0,1,0 BRDA:5,0,1,1 BRDA:6,0,0,- BRDA:6,0,1,-"
 	grep -q 'FNDA:1,yield_deep' native.info
 	cmp native.info contained.info
 }
+
+@test "an export that fails leaves no file behind, and nothing of what is no file" {
+	printf 'int main(void) { return 0; }\n' >p.c
+	gcc -O0 -g -o p p.c
+	"$CPROF" cover -q --name='unit/one' -o data -- ./p
+	local format
+	for format in lcov cobertura folded; do
+		[ $format != folded ] || "$CPROF" run -q -t main -o data -- ./p
+		echo older >old
+		for out in old new; do
+			run bash -c "trap '' XFSZ; ulimit -f 0; exec '$CPROF' export -f $format -o $out data"
+			assert_failure 1
+			[ ! -e $out ]
+		done
+		run "$CPROF" export -f $format -o /dev/full data
+		assert_failure 1
+		[ -c /dev/full ]
+	done
+}
+
+@test "lcov: the test that was named is lcov's test, too" {
+	needs lcov
+	printf 'int main(void) { return 0; }\n' >p.c
+	gcc -O0 -g -o p p.c
+	"$CPROF" cover -q --name='unit/one' --lcov=x -- ./p
+	lcov -q -a x -o y 2>err
+	[ ! -s err ] # it says so where it has to change one
+	grep -qx TN:unit_one y
+}

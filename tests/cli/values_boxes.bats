@@ -37,3 +37,147 @@ shows() {
 		shows --traps
 	done
 }
+
+@test "C++: what all containers of a signature hold is told, not just the first ones'" {
+	needs g++
+	cat >several.cpp <<'END'
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+using strings = std::vector<std::string>;
+struct big { strings a, b; std::string c; std::vector<int> d; };
+extern "C" __attribute__((noinline)) std::size_t many(const strings &a, const strings &b, const std::string &c, const std::vector<int> &d,
+	const std::deque<int> &e, const std::optional<std::string> &f, const std::unique_ptr<std::string> &g,
+	const std::tuple<int, std::string> &h, const big &i, const std::vector<strings> &j)
+{
+	asm volatile("" ::: "memory");
+	return a.size() + b.size() + c.size() + d.size() + e.size() + f->size() + g->size() + std::get<0>(h) + i.a.size() + j.size();
+}
+static void show(const strings &v)
+{
+	for (std::size_t i = 0; i < v.size(); i++)
+		std::printf("%s\"%s\"", i ? ", " : "&{", v[i].c_str());
+	std::printf("}, ");
+}
+int main()
+{
+	strings a{ "a1", "a2", "a3" }, b;
+	for (int i = 0; i < 40; i++)
+		b.push_back("number " + std::to_string(i) + " of many");
+	if (many(a, b, "c", { 1, 2 }, { 3, 4 }, "f", std::make_unique<std::string>("g"), { 5, "h" }, { a, a, "i", { 6 } }, { a, a })) {
+		show(a);
+		show(b);
+		std::puts("&\"c\", &{1, 2}, &{3, 4}, &\"f\", &&\"g\", &{5, \"h\"}, "
+			  "&{a={\"a1\", \"a2\", \"a3\"}, b={\"a1\", \"a2\", \"a3\"}, c=\"i\", d={6}}, "
+			  "&{{\"a1\", \"a2\", \"a3\"}, {\"a1\", \"a2\", \"a3\"}}");
+	}
+}
+END
+	for compiler in "g++ -O0" "g++ -O2"; do
+		$compiler -std=c++17 -w -g -o several several.cpp
+		for how in "" --traps; do
+			"$CPROF" run -q -o x.data $how -t many -a --depth=4 -- ./several >said
+			"$CPROF" replay x.data | sed -n 's/.* many(\(.*\)) *[<=0-9].*/\1/p' >told
+			diff said told
+		done
+	done
+}
+
+@test "--elements: calls tell what is in maps, lists and trees, as the program does" {
+	needs g++
+	cat >nodes.cpp <<'END'
+#include <cstdio>
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+using map = std::map<std::string, int>;
+struct held { std::map<int, std::vector<int>> inner; int n; };
+extern "C" __attribute__((noinline)) int look(const map &m, std::list<int> &l, const std::set<std::string> *s, const std::unordered_map<int, int> &u,
+	const held &h, int n)
+{
+	asm volatile("" ::: "memory");
+	return (int)(m.size() + l.size() + s->size() + u.size() + h.inner.size()) + n;
+}
+extern "C" __attribute__((noinline)) map give(int n)
+{
+	map m;
+	for (int i = 0; i < n; i++)
+		m[std::to_string(i)] = i * i;
+	return m;
+}
+extern "C" __attribute__((noinline)) int plain(const std::vector<int> &v) { asm volatile("" ::: "memory"); return v[0]; }
+static void show(const map &m)
+{
+	const char *before = "{";
+	for (auto &e : m) {
+		std::printf("%s[\"%s\"] = %d", before, e.first.c_str(), e.second);
+		before = ", ";
+	}
+	std::printf("}");
+}
+int main()
+{
+	map m;
+	std::list<int> l;
+	std::set<std::string> s;
+	std::unordered_map<int, int> u;
+	held h{ { { 1, { 2, 3 } }, { 4, {} } }, 5 };
+	for (int i = 0; i < 3; i++) {
+		m[std::to_string(i * 7)] = i;
+		l.push_front(i);
+		s.insert("in a set: " + std::to_string(i));
+		u[i * 3] = i;
+		look(m, l, &s, u, h, i);
+		std::printf("look(&"), show(m);
+		const char *before = ", &{";
+		for (int x : l)
+			std::printf("%s%d", before, x), before = ", ";
+		before = "}, &{";
+		for (auto &x : s)
+			std::printf("%s\"%s\"", before, x.c_str()), before = ", ";
+		before = "}, &{";
+		for (auto &x : u)
+			std::printf("%s[%d] = %d", before, x.first, x.second), before = ", ";
+		std::printf("}, &{inner={[1] = {2, 3}, [4] = {}}, n=5}, %d)\n", i);
+	}
+	std::printf("give(12) = "), show(give(12)), std::puts("");
+	plain({ 1 });
+	std::puts("plain(&{1})");
+}
+END
+	for compiler in "g++ -O0" "g++ -O2" "clang++ -O1"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		$compiler -std=c++17 -w -g -o nodes nodes.cpp
+		for how in "" --traps; do
+			"$CPROF" run -q -o x.data $how --elements -t look,give,plain -a -r --depth=4 -- ./nodes >said
+			"$CPROF" replay x.data | sed -nE 's/^ *[0-9.]+ +((look|plain).*\)) = .*/\1/p; s/^ *[0-9.]+ +(give.*[^ ])  .*/\1/p' >told
+			diff said told || { echo "$compiler $how"; return 1; }
+		done
+	done
+	needs rustc
+	cat >nodes.rs <<'END'
+use std::collections::*;
+#[inline(never)]
+#[no_mangle]
+pub fn look(m: &BTreeMap<i32, String>, s: &BTreeSet<u8>, l: &LinkedList<i32>) -> usize { m.len() + s.len() + l.len() }
+fn main() {
+	let m: BTreeMap<i32, String> = (0..20).map(|i| (i * 3, format!("n{}", i))).collect();
+	let s: BTreeSet<u8> = (1..4).collect();
+	let l: LinkedList<i32> = (5..8).collect();
+	look(&m, &s, &l);
+	let entries: Vec<String> = m.iter().map(|(k, v)| format!("[{}] = {:?}", k, v)).collect();
+	println!("look(&{{{}}}, &{{1, 2, 3}}, &{{5, 6, 7}})", entries.join(", "));
+}
+END
+	rustc -g -o nodes nodes.rs
+	"$CPROF" run -q -o x.data --elements -t look -a -- ./nodes >said
+	"$CPROF" replay x.data | sed -n 's/.* \(look(.*)\) .*/\1/p' >told
+	diff said told
+}

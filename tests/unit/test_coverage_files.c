@@ -78,9 +78,9 @@ static struct cp_covered_file files[] = {
 	  .functions = ITEMS(more_functions) },
 	{ .path = "/src/none.c", .name = "none.c", .lines = ITEMS(no_lines) },
 };
-static const struct cp_coverage coverage = { .files = ITEMS(files),
-					     .root = "/src",
-					     .timestamp_ns = 1700000000000000000 };
+static struct cp_coverage coverage = { .files = ITEMS(files),
+				       .root = "/src",
+				       .timestamp_ns = 1700000000000000000 };
 
 /* What `name` makes of it. */
 static char *written(const char *name)
@@ -135,6 +135,27 @@ static void test_lcov(void)
 			      "TN:\nSF:/src/lib/\xff\xef\xbf\xbf\\x0a'.c\n"
 			      "FN:1,e\\x1b\\xff\\x0a<&>\nFNDA:0,e\\x1b\\xff\\x0a<&>\n"
 			      "FNF:1\nFNH:0\nBRF:0\nBRH:0\nDA:1,0\nLF:1\nLH:0\nend_of_record\n");
+}
+
+static void check_test_name(const char *const *names, size_t count, const char *want)
+{
+	char *got;
+
+	coverage.tests = names;
+	coverage.test_count = count;
+	got = written("lcov");
+	CHECK(!strncmp(got, want, strlen(want)));
+	free(got);
+	coverage.tests = NULL;
+	coverage.test_count = 0;
+}
+
+static void test_lcov_name(void)
+{
+	static const char *const names[] = { "parser/utf-8 2", "other" };
+
+	check_test_name(names, 1, "TN:parser_utf_8_2\nSF:");
+	check_test_name(names, 2, "TN:\nSF:");
 }
 
 static void test_sonarqube(void)
@@ -221,6 +242,7 @@ int main(void)
 		files[i].totals = cp_file_totals(&files[i]);
 	test_totals();
 	test_lcov();
+	test_lcov_name();
 	test_sonarqube();
 	test_cobertura();
 	test_gcovr();

@@ -166,6 +166,19 @@ static void check_placed(const struct cp_detour_window *w, const struct cp_detou
 	CHECK_U64(to, p->at);
 }
 
+/* No processor takes one for a jump of the other by the low bits of its address. */
+static bool told_apart(uint64_t at, uint64_t window)
+{
+	return ((at - window + 64) & 0xffffff) >= 128;
+}
+
+static void check_apart(const struct cp_detour_window *w, const struct cp_detour_placed *p)
+{
+	CHECK(told_apart(p->at, w->address));
+	/* The third byte may be given by an instruction that begins there. */
+	CHECK(!p->stub.size || w->begins & 0x38 || told_apart(p->stub.at, w->address));
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -221,13 +234,41 @@ static void test_places(uint64_t text, const uint64_t gaps[2][2], size_t most_re
 		d.record_count = 1;
 		if (!cp_detour_place(space, &cp_arch_x86_64, &d, &w, 0, &rings, &placed[count]))
 			continue;
-		check_placed(&w, &placed[count++]);
+		check_placed(&w, &placed[count]);
+		check_apart(&w, &placed[count++]);
 	}
 	CHECK(WINDOWS - count <= most_refused);
 	check_disjoint(space, count);
 	for (i = 0; i < count; i++)
 		cp_detour_unplace(space, &placed[i]);
 	printf("%zu of %d placed\n", count, WINDOWS);
+	cp_detour_space_destroy(space);
+}
+
+/* Windows with nothing near them: what they lead to would be as far from each. */
+static void test_apart(uint64_t text, const uint64_t gaps[2][2])
+{
+	struct cp_detour_space *space = cp_detour_space_create();
+	struct cp_detour_rings rings = { .zero = 0x10000000, .log = 20 };
+	size_t i;
+
+	CHECK(cp_detour_space_add(space, gaps[0][0], gaps[0][1]));
+	CHECK(cp_detour_space_add(space, gaps[1][0], gaps[1][1]));
+	rings.slow = cp_detour_space_take(space, text, CP_DETOUR_SLOW_MAX);
+	for (i = 0; i < 64; i++) {
+		struct cp_detour_window w = { .address = text + 0x21740 * (i + 1),
+					      .size = 5,
+					      .room = 5,
+					      .begins = i & 1 ? 2 : 0 };
+		struct cp_detour d;
+
+		memset(w.code, 0x90, sizeof(w.code));
+		cp_detour_of_window(&w, &d);
+		d.record_count = 1;
+		CHECK(cp_detour_place(space, &cp_arch_x86_64, &d, &w, 0, &rings, &placed[0]));
+		check_placed(&w, &placed[0]);
+		check_apart(&w, &placed[0]);
+	}
 	cp_detour_space_destroy(space);
 }
 
@@ -245,6 +286,8 @@ int main(int argc, char **argv)
 	/* Where all four bytes are given there is one place, which others may have. */
 	test_places(0x555555554000, around, 15);
 	test_places(0x400000, above, 15);
+	test_apart(0x555555554000, around);
+	test_apart(0x400000, above);
 	/* Only windows with nothing at offset 4 have a place then. */
 	test_places(0x400000, nothing_low, WINDOWS);
 	TEST_MAIN_END;

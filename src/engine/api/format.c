@@ -49,6 +49,15 @@ size_t cprof_value_format(char *buffer, size_t size, const cprof_value *value)
 	return hand_over(&out, buffer, size);
 }
 
+size_t cprof_value_format_lacks(char *buffer, size_t size, const cprof_value *value)
+{
+	struct cp_buf out = { 0 };
+
+	if (value)
+		cp_value_json_lacks(&out, value);
+	return hand_over(&out, buffer, size);
+}
+
 size_t cprof_value_format_json(char *buffer, size_t size, const cprof_value *value)
 {
 	struct cp_buf out = { 0 };

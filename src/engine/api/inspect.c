@@ -141,6 +141,23 @@ static CP_ERROR variable_named(void *ctx, const char *name, const char *file, st
 			    file ? " in " : "", file ? file : "");
 }
 
+static char *variable_at(void *ctx, uint64_t address, uint64_t *offset_ret)
+{
+	const struct asked *a = ctx;
+	size_t i;
+
+	for (i = 0; i < a->process->images.count; i++) {
+		const cprof_image *image = a->process->images.items[i];
+
+		if (image->mapped && image->assembly->image && address >= image->start &&
+		    address < image->last)
+			return cp_image_variable_at(image->assembly->image,
+						    (struct cp_vaddr){ address - image->bias },
+						    offset_ret);
+	}
+	return NULL;
+}
+
 /* ---- beginning and end ---- */
 
 static cprof_status begin(struct asked *a, cprof_call_context *handle)
@@ -170,6 +187,7 @@ static cprof_status begin(struct asked *a, cprof_call_context *handle)
 					     .variable = variable_named,
 					     .type = type_named,
 					     .symbol = symbol_at,
+					     .variable_at = variable_at,
 					     .ctx = a,
 					     .values = s->object_arena,
 					     .limits = &s->limits,
@@ -325,23 +343,6 @@ static cprof_status begin_object(struct asked *a, const cprof_object *object, st
 		return CPROF_E_NO_DEBUG_INFO;
 	*ret = cp_thing_at(engine_type_of(object->type), object->address);
 	return CPROF_OK;
-}
-
-static char *variable_at(void *ctx, uint64_t address, uint64_t *offset_ret)
-{
-	const struct asked *a = ctx;
-	size_t i;
-
-	for (i = 0; i < a->process->images.count; i++) {
-		const cprof_image *image = a->process->images.items[i];
-
-		if (image->mapped && image->assembly->image && address >= image->start &&
-		    address < image->last)
-			return cp_image_variable_at(image->assembly->image,
-						    (struct cp_vaddr){ address - image->bias },
-						    offset_ret);
-	}
-	return NULL;
 }
 
 static const struct cp_type *class_named(void *ctx, const char *name)

@@ -497,6 +497,14 @@ static size_t take_some(const struct engine_blocks *b, const struct engine_reach
 	return i;
 }
 
+static void note_last(const struct engine_blocks *b, const struct cp_record_plain *r)
+{
+	const struct engine_site *site = &b->session->calls->sites.items[r->site];
+
+	b->ring->last = (struct engine_again){ r->sp, engine_site_mark(site, r->values, r->words),
+					       r->site };
+}
+
 size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_reach *reach)
 {
 	struct engine_calls *c = b->session->calls;
@@ -511,7 +519,7 @@ size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_rea
 		n = take_some(b, reach, records, count);
 		if (!n)
 			break;
-		ring->last = (struct engine_again){ records[n - 1].sp, records[n - 1].site };
+		note_last(b, &records[n - 1]);
 		cp_records_pass(&ring->records, records[n - 1].end);
 		cp_records_release(&ring->records);
 		all += n;

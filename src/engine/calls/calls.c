@@ -647,9 +647,7 @@ void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit)
 		return;
 	}
 	s->current.hit = hit;
-	s->current.capture.held =
-		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
-		engine_holds_exit(s, c->traced.items[site.traced], &site);
+	s->current.capture.held = engine_holds(s, c->traced.items[site.traced], &site);
 	s->current.walkable = hit->stack || s->current.capture.held;
 	on_call_event(s, hit);
 	s->current.hit = NULL;
@@ -697,11 +695,15 @@ static void note_hold(cprof_thread *t, const struct cp_event_hit *e, uint64_t no
 }
 
 /* A signal's handler may have run before it happened, and then it comes again. */
-static bool is_news(const cprof_session *s, const struct cp_event_hit *e)
+static bool is_news(const cprof_session *s, const struct engine_site *site,
+		    const struct engine_hit *hit)
 {
+	const struct cp_event_hit *e = hit->event;
 	struct engine_ring *ring = engine_ring_of(s->current.process, e->e.tid);
+	const uint64_t words[] = { e->caller, hit->regs.r[cp_arch_host()->args[0]] };
+	const struct engine_again now = { e->sp, engine_site_mark(site, words, 2), e->site };
 
-	return !ring || !engine_ring_told(ring, e->sp, e->site);
+	return !ring || !engine_ring_told(ring, &now);
 }
 
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
@@ -723,7 +725,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	hit.image = image_of_hit(s->current.process, &site, e);
 	hide_in_fetched(s->current.process, &hit);
 	if (e->e.flags & CP_HIT_RECORD) {
-		if (is_news(s, e))
+		if (is_news(s, &site, &hit))
 			deliver_record(s, &hit);
 		note_hold(s->current.thread, e, now_ns);
 		engine_reading_stopped(s, e);

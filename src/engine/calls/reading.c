@@ -73,9 +73,10 @@ static bool is_watched(const cprof_process *p)
 
 	for (i = 0; i < p->images.count; i++) {
 		const struct engine_plans *plans = p->images.items[i]->assembly->plans;
+		const struct engine_own *own = plans ? &plans->own[ENGINE_FAMILY_PROBING] : NULL;
 
-		if (p->images.items[i]->armed && plans &&
-		    plans->own[ENGINE_FAMILY_PROBING].sites.count)
+		/* data: it has no such functions (families/probing.c). */
+		if (p->images.items[i]->armed && own && (own->sites.count || own->data))
 			return !(p->session->disarmed >> ENGINE_FAMILY_PROBING & 1);
 	}
 	return false;

@@ -145,6 +145,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 	struct engine_calls *c = s->calls;
 	cprof_thread *t = cprof_thread_from_tid(ring->tid);
 	struct engine_words words = { .record = r };
+	struct engine_again now = { .sp = r->sp, .site = r->site };
 
 	engine_blocks_tell(s, ring);
 	if (r->kind == CP_RECORD_CANCEL) {
@@ -166,7 +167,10 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 		s->current = (struct engine_current){ 0 };
 		return;
 	}
-	if (!t || r->site >= c->sites.count || engine_ring_told(ring, r->sp, r->site))
+	if (!t || r->site >= c->sites.count)
+		return;
+	now.call = engine_site_mark(&c->sites.items[r->site], r->values, r->value_words);
+	if (engine_ring_told(ring, &now))
 		return;
 	c->records++;
 	if (ring->lost_ns) {

@@ -31,6 +31,9 @@
 /* The same, in all, where there were processes before: they have shown most of what there
  * is, and a suite of many short ones takes longer for these stops than for all else. */
 #define BUDGET_LATER 8
+/* The same while nobody came to the block that the direction leads to: it was not taken so far,
+ * and what is missed is which of the ways there the first one took. */
+#define BUDGET_UNREACHED 2
 /* One process in so many looks again at branches that were given up. */
 #define RETRIES 16
 #define MARKS_MAX (UINT64_C(1) << 30)
@@ -360,24 +363,74 @@ bool engine_cover_block(const cprof_session *s, const struct engine_cover *cover
 	return !once || !engine_cover_seen(s, ret->counter);
 }
 
+static void refuse(const cprof_session *s, uint32_t counter)
+{
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong(&s->link.counters[counter], &none, CP_COUNT_GAVE_UP);
+}
+
+/* Hits of a branch that is watched, in all processes. */
+static uint64_t hits_of(const cprof_session *s, uint32_t first)
+{
+	uint64_t n = 0, one;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		one = atomic_load_explicit(&s->link.counters[first + i], memory_order_relaxed);
+		n += one == CP_COUNT_GAVE_UP ? 0 : one;
+	}
+	return n;
+}
+
+uint32_t engine_cover_behind(const struct engine_cover *cover, uint32_t branch, bool passed)
+{
+	const struct cp_probe_branch *b = &cover->branches.items[branch];
+	size_t n = cp_vec_partition(&cover->functions, f, f->first_block <= b->block);
+	uint32_t to = passed ? cover->blocks.items[b->block].next : b->target_block;
+
+	return n && to ? cover->functions.items[n - 1].first_block + to - 1 : CP_NO_BLOCK;
+}
+
+/* Does the direction lead to a block that can tell of it, to which nobody came? */
+static bool leads_nowhere(const cprof_session *s, const struct engine_cover *cover, uint32_t branch,
+			  bool passed)
+{
+	uint32_t behind = engine_cover_behind(cover, branch, passed);
+
+	return behind != CP_NO_BLOCK && cover->blocks.items[behind].insn_size &&
+	       !engine_cover_count(s, cover->first_counter + behind);
+}
+
 /* Is the direction no longer waited for? Where a branch was given up in another process,
  * it is looked at once more in some (engine_cover_begin()): there it gives up soon. One
  * that was never counted could not have its breakpoint. */
-static bool given_up(const cprof_session *s, const struct engine_cover *cover, uint32_t first,
+static bool given_up(const cprof_session *s, const struct engine_cover *cover, uint32_t branch,
 		     bool passed)
 {
-	return !cover->retries && engine_cover_count(s, first + passed) == CPROF_COVERAGE_UNKNOWN &&
-	       engine_cover_seen(s, first + !passed);
+	uint32_t first = engine_cover_own(cover, branch);
+	uint64_t hits;
+
+	if (!engine_cover_seen(s, first + !passed))
+		return false;
+	hits = hits_of(s, first);
+	if (cover->processes > 1 && engine_cover_budget(s, cover) && hits >= BUDGET_UNREACHED &&
+	    leads_nowhere(s, cover, branch, passed)) {
+		refuse(s, first + passed); /* who comes there next is not seen to do so */
+		return true;
+	}
+	return !cover->retries && hits >= BUDGET_LATER &&
+	       engine_cover_count(s, first + passed) == CPROF_COVERAGE_UNKNOWN;
 }
 
 static bool waits(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
 		  bool passed)
 {
 	const struct cp_probe_branch *b = &cover->branches.items[number];
-	uint32_t first = engine_cover_own(cover, number);
 
 	return (passed ? b->passed_block : b->taken_block) == CP_NO_BLOCK &&
-	       !engine_cover_seen(s, first + passed) && !given_up(s, cover, first, passed);
+	       !engine_cover_seen(s, engine_cover_own(cover, number) + passed) &&
+	       !given_up(s, cover, number, passed);
 }
 
 bool engine_cover_branch(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
@@ -429,13 +482,6 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 			return false;
 		}
 	}
-}
-
-static void refuse(cprof_session *s, uint32_t counter)
-{
-	uint64_t none = 0;
-
-	atomic_compare_exchange_strong(&s->link.counters[counter], &none, CP_COUNT_GAVE_UP);
 }
 
 void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site)

@@ -110,6 +110,9 @@ static inline uint32_t engine_cover_own(const struct engine_cover *cover, uint32
 	       2 * cover->watched.items[branch];
 }
 
+/* The block that a direction leads to, though others may, too; CP_NO_BLOCK: none of these. */
+uint32_t engine_cover_behind(const struct engine_cover *cover, uint32_t branch, bool passed);
+
 /* A site that is to be placed. */
 struct engine_cover_site {
 	uint64_t address; /* link-time */

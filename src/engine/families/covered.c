@@ -105,16 +105,6 @@ static uint64_t block_count(const struct telling *t, uint32_t block)
 	return engine_cover_count(t->s, t->cover->first_counter + block);
 }
 
-/* The block that a direction leads to, though others may, too. */
-static uint32_t block_behind(const struct engine_cover *cover, const struct cp_probe_branch *b,
-			     bool passed)
-{
-	size_t n = cp_vec_partition(&cover->functions, f, f->first_block <= b->block);
-	uint32_t to = passed ? cover->blocks.items[b->block].next : b->target_block;
-
-	return n && to ? cover->functions.items[n - 1].first_block + to - 1 : CP_NO_BLOCK;
-}
-
 /* How often a direction was taken, by the block behind it or by the jump's own
  * counters. One that was given up was not taken all the same if nobody ever came to
  * where it leads. */
@@ -130,7 +120,8 @@ static uint64_t direction_count(const struct telling *t, uint32_t number, bool p
 	if (behind != CP_NO_BLOCK)
 		return block_count(t, behind);
 	own = engine_cover_count(t->s, engine_cover_own(t->cover, number) + passed);
-	behind = own == CPROF_COVERAGE_UNKNOWN ? block_behind(t->cover, b, passed) : CP_NO_BLOCK;
+	behind = own == CPROF_COVERAGE_UNKNOWN ? engine_cover_behind(t->cover, number, passed)
+					       : CP_NO_BLOCK;
 	return behind != CP_NO_BLOCK && !block_count(t, behind) ? 0 : own;
 }
 

@@ -6,16 +6,22 @@
  * waits for a thread that serves it, which may wait for the one that asks. Its way there
  * is prctl() or syscall() of its C library, or ioctl() of /dev/userfaultfd; where that has
  * no such symbols, nothing is asked (calls/reading.c).
+ * But a static program that has other symbols of its C library's has no such functions where
+ * it has no such symbols.
  */
 #include <linux/ioctl.h>
 #include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "engine/calls/reading.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
+#include "engine/target/images.h"
 #include "engine/target/state.h"
+#include "image/image.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -66,6 +72,23 @@ static const cprof_function *disarmed(cprof_session *s)
 	return NULL;
 }
 
+/* Is the C library linked in, with its symbols, and these functions are not? */
+static void plan(cprof_image *image, struct engine_own *own)
+{
+	const struct cp_symbol *symbols;
+	struct cp_error *err;
+	size_t count, i;
+
+	if (own->sites.count || own->data)
+		return;
+	err = cp_image_symbols(image->assembly->image, &symbols, &count);
+	cp_error_free(err);
+	for (i = 0; !err && i < count && !own->data; i++)
+		if (symbols[i].kind == CP_SYMBOL_FUNCTION &&
+		    !strcmp(symbols[i].name, "__libc_start_main"))
+			own->data = calloc(1, 1); /* that there is one says it */
+}
+
 static bool is_enabled(const cprof_session *s)
 {
 	return s->detours &&
@@ -77,6 +100,7 @@ const struct engine_family engine_probing_family = {
 	.enabled = is_enabled,
 	.watches = watches,
 	.watch_count = CP_ARRAY_SIZE(watches),
+	.plan = plan,
 	.hit = on_hit,
 	.disarmed = disarmed,
 };

@@ -51,9 +51,7 @@ static unsigned site_flags(const cprof_session *s, const struct engine_site *sit
 	t = s->calls->traced.items[site->traced];
 	if (site->list.fetch_count)
 		flags |= CP_SITE_REGS;
-	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
-		flags |= CP_SITE_HOLD | CP_SITE_REGS;
-	if (engine_holds_exit(s, t, site))
+	if (engine_holds(s, t, site))
 		flags |= CP_SITE_HOLD | CP_SITE_REGS;
 	flags |= engine_role_captures(s, t, site->kind);
 	if (site->kind != ENGINE_SITE_ENTRY)

@@ -13,12 +13,18 @@
 #define STEP (UINT64_C(64) << 20)
 #define SMALL_MARGIN (UINT64_C(64) << 10) /* of low addresses, where it puts none unasked */
 
+/* Below, in a program that is linked low, is a place for one window in a thousand, whose
+ * displacement is given; above, for one in four (arch/x86_64/detour_jump.c). */
+#define NEAR UINT64_C(0x60000000)
+
 /* As far above the heap as there is reach comes first: it grows up to what is there. */
 static bool add_above_heap(struct cp_detour_space *space, uint64_t start, uint64_t end)
 {
 	uint64_t far = end - start > FAR ? start + FAR : end, at = far;
 	bool ok = true;
 
+	if (start < NEAR && end > NEAR)
+		start = NEAR;
 	while (ok && at > start) {
 		uint64_t from = at - start > STEP ? at - STEP : start;
 

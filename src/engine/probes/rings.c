@@ -372,22 +372,28 @@ void engine_ring_cancel(struct engine_ring *ring)
 	ring->again[i] = ring->last;
 }
 
-/* A handler that does not return leaves one here that says nothing any more once the thread
- * is further up. */
-bool engine_ring_told(struct engine_ring *ring, uint64_t at, uint32_t site)
+uint64_t engine_site_mark(const struct engine_site *site, const uint64_t *values, unsigned words)
 {
-	uint64_t sp = CP_RECORD_SP(at);
+	if (site->kind != ENGINE_SITE_ENTRY || words < 2)
+		return 0;
+	return values[0] ^ (values[1] << 32 | values[1] >> 32);
+}
+
+/* A handler that does not return leaves one here that says nothing any more: another call
+ * at that place is another one, and nothing else happens there, or further up, before. */
+bool engine_ring_told(struct engine_ring *ring, const struct engine_again *now)
+{
+	uint64_t sp = CP_RECORD_SP(now->sp);
 	bool same = false;
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++) {
 		struct engine_again *again = &ring->again[i];
-		bool here = again->sp == sp && again->site == site;
 
-		same |= here;
-		if (here || (sp > again->sp && sp - again->sp < SAME_STACK))
+		same |= again->sp == sp && again->site == now->site && again->call == now->call;
+		if (sp >= again->sp && sp - again->sp < SAME_STACK)
 			again->sp = 0;
 	}
-	ring->last = (struct engine_again){ sp, site };
+	ring->last = (struct engine_again){ sp, now->call, now->site };
 	return same;
 }

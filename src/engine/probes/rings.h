@@ -28,6 +28,7 @@ struct engine_ring {
 	 * twice. Signals may come one within the other. */
 	struct engine_again {
 		uint64_t sp; /* 0: none */
+		uint64_t call; /* what tells it from others at that place (engine_site_mark()) */
 		uint32_t site;
 	} again[8], last;
 	/* Calls that are told in blocks (calls/blocks.c). */
@@ -119,9 +120,12 @@ void engine_rings_inherit(cprof_process *p, const cprof_process *parent);
 void engine_rings_forget(cprof_process *p);
 /* The ring of a thread; NULL: it has none. */
 struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid);
-/* Was the thread's record, or a hit in the place of one, told before at that site and stack
- * pointer, and has not happened then? It is the last one from now on. */
-bool engine_ring_told(struct engine_ring *ring, uint64_t sp, uint32_t site);
+/* Of the values of a site's record: of an entry who called, and the first argument, which
+ * handlers that return leave as they were. */
+uint64_t engine_site_mark(const struct engine_site *site, const uint64_t *values, unsigned words);
+/* Was the thread's record, or a hit in the place of one, told before, and has not happened
+ * then? It is the last one from now on. */
+bool engine_ring_told(struct engine_ring *ring, const struct engine_again *now);
 /* The last one has not happened: what was told will come again. */
 void engine_ring_cancel(struct engine_ring *ring);
 /* Tells its detours which stack is its own, as far as that is known. */

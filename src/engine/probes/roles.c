@@ -85,9 +85,12 @@ unsigned engine_role_captures(const cprof_session *s, const struct engine_traced
 	return kind == ENGINE_SITE_ENTRY ? role_of(s, t)->entry : role_of(s, t)->leave;
 }
 
-bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
-		       const struct engine_site *site)
+bool engine_holds(const cprof_session *s, const struct engine_traced *t,
+		  const struct engine_site *site)
 {
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
+	    (t->flags & CPROF_CALL_INSTRUMENTATION_ELEMENTS && site->list.beyond))
+		return true;
 	if (site->kind != ENGINE_SITE_EXIT && site->kind != ENGINE_SITE_RETURN)
 		return false;
 	return (t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature) ||

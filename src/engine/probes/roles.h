@@ -75,9 +75,9 @@ bool engine_role_by_records(const cprof_session *s, const struct engine_traced *
 /* What is captured for its role at a site of the function: CP_SITE_*. */
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
 			      enum engine_site_kind kind);
-/* Is the thread held at this exit, so that its memory can be read? */
-bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
-		       const struct engine_site *site);
+/* Is the thread held at this site, so that its memory can be read? */
+bool engine_holds(const cprof_session *s, const struct engine_traced *t,
+		  const struct engine_site *site);
 
 /* A function with a role is entered: its family puts what has to be known at the end
  * into the call. `ended` is the call that jumped there instead of returning; its

@@ -85,6 +85,17 @@ static int tests_of(const struct engine_calls *c, const struct engine_traced *t,
 	return cp_condition_tests(condition_of(c, t), t->signature, ret);
 }
 
+/* Is more wanted at one of its sites than a record can have? */
+static bool reads_beyond(const struct engine_calls *c, const struct engine_traced *t)
+{
+	uint32_t i;
+
+	for (i = 0; t->flags & CPROF_CALL_INSTRUMENTATION_ELEMENTS && i < t->site_count; i++)
+		if (c->sites.items[t->first_site + i].list.beyond)
+			return true;
+	return false;
+}
+
 /* Could a detour do what is asked of the function, wherever its code is? */
 static enum engine_slow why_asked(const cprof_session *s, const struct engine_traced *t)
 {
@@ -103,7 +114,7 @@ static enum engine_slow why_asked(const cprof_session *s, const struct engine_tr
 	if (t->by_return || t->entry_count != 1 || !t->site_count ||
 	    (t->why != CP_PROBE_FULL && t->why != CP_PROBE_NO_EXIT))
 		return ENGINE_SLOW_SITES;
-	if (t->flags & NEEDS_STOP || engine_fetches_late(t) ||
+	if (t->flags & NEEDS_STOP || engine_fetches_late(t) || reads_beyond(c, t) ||
 	    (c->cpu_time && engine_traced_by_others(t)))
 		return ENGINE_SLOW_STOP;
 	if (condition_of(c, t) && (!t->signature || tests_of(c, t, tests) < 0))

@@ -30,6 +30,39 @@ struct reading {
 
 /* ---- members ---- */
 
+/* The number that an operation pushes; false: it is none that does. */
+static bool read_constant(struct cp_cursor *c, uint64_t *ret)
+{
+	uint8_t op = cp_cursor_u8(c);
+
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
+		*ret = op - DW_OP_lit0;
+	else if (op == DW_OP_const1u)
+		*ret = cp_cursor_u8(c);
+	else if (op == DW_OP_const2u)
+		*ret = cp_cursor_u16(c);
+	else if (op == DW_OP_constu)
+		*ret = cp_cursor_uleb(c);
+	else
+		return false;
+	return !c->bad;
+}
+
+/* Where the offset of a virtual base is, seen from the vtable (Itanium C++ ABI, 2.5.2), as
+ * gcc and clang have it: object + *(*object - below). 0: it is something else. */
+static uint32_t vtable_offset(const struct cp_attr *attr)
+{
+	struct cp_cursor c = cp_cursor(attr->block, attr->u);
+	uint64_t below;
+
+	if (cp_cursor_u8(&c) != DW_OP_dup || cp_cursor_u8(&c) != DW_OP_deref ||
+	    !read_constant(&c, &below) || cp_cursor_u8(&c) != DW_OP_minus ||
+	    cp_cursor_u8(&c) != DW_OP_deref || cp_cursor_u8(&c) != DW_OP_plus || c.bad ||
+	    cp_cursor_left(&c) || below > INT32_MAX)
+		return 0;
+	return (uint32_t)below;
+}
+
 /* A member's offset; false: it depends on the object. */
 static bool member_offset(const struct cp_attr *attr, uint64_t *ret)
 {
@@ -82,6 +115,8 @@ static bool read_member(struct reading *r, const struct cp_attrs *a, uint16_t ta
 			m->flags |= CP_MEMBER_VIRTUAL;
 		m->name = m->type && m->type->name ? m->type->name : "";
 	}
+	if (m->flags & CP_MEMBER_VIRTUAL && a->member_location.block)
+		m->below = vtable_offset(&a->member_location);
 	if (cp_attr_flag(&a->artificial) || !strncmp(m->name, "_vptr", 5))
 		m->flags |= CP_MEMBER_ARTIFICIAL;
 	if (!strncmp(m->name, "_vptr", 5))

@@ -116,6 +116,8 @@ CP_ERROR cp_export_coverage_to(const char *name, const struct cp_coverage *c, co
 		return format->cover_directory(c, path);
 	CP_TRY(cp_create_stream(path, &file));
 	err = cp_export_coverage(format, c, file);
+	if (err)
+		cp_create_undo(path, file);
 	if (err && err->errnum) {
 		int errnum = err->errnum;
 

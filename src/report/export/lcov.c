@@ -2,7 +2,7 @@
  *
  * The tracefile of lcov, for lcov, genhtml, Codecov, Coveralls and editors.
  *
- *     TN:                        SF:/src/a.c
+ *     TN:parser                  SF:/src/a.c   the name of its one test, if it has one
  *     FN:3,main                  FNDA:1,main         FNF:1   FNH:1
  *     BRDA:5,0,0,1   jump 0 of line 5: taken         BRF:2   BRH:1
  *     BRDA:5,0,1,0   ... passed; `-`: the jump itself was never reached
@@ -93,13 +93,30 @@ static void write_direction(const struct cp_covered_branch *b, unsigned directio
 	cp_sink_spill(sink);
 }
 
-static CP_ERROR write_file(const struct cp_covered_file *f, const struct cp_coverage_totals *t,
-			   struct cp_sink *sink)
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* lcov wants letters, digits and underscores, and makes the latter of all else. */
+static void write_test(struct cp_buf *out, const struct cp_coverage *c)
+{
+	const char *p = c->test_count == 1 && !c->tests_left_out ? c->tests[0] : "";
+
+	cp_buf_str(out, "TN:");
+	for (; *p; p++)
+		cp_buf_u8(out, (uint8_t)(is_word(*p) ? *p : '_'));
+	cp_buf_u8(out, '\n');
+}
+
+static CP_ERROR write_file(const struct cp_coverage *c, const struct cp_covered_file *f,
+			   const struct cp_coverage_totals *t, struct cp_sink *sink)
 {
 	const struct cp_covered_branch *b;
 	const struct cp_covered_line *line;
 
-	cp_buf_str(&sink->buf, "TN:\nSF:");
+	write_test(&sink->buf, c);
+	cp_buf_str(&sink->buf, "SF:");
 	write_path(&sink->buf, f->path);
 	cp_buf_u8(&sink->buf, '\n');
 	CP_TRY(write_functions(f, sink));
@@ -135,7 +152,7 @@ CP_ERROR cp_coverage_lcov(const struct cp_coverage *c, struct cp_sink *sink)
 
 	cp_vec_for_each(&c->files, f) {
 		if (cp_is_written(f))
-			CP_TRY(write_file(f, &f->totals, sink));
+			CP_TRY(write_file(c, f, &f->totals, sink));
 	}
 	return NULL;
 }

@@ -29,8 +29,10 @@ struct cp_returned cp_call_returned(const struct cp_record_call *call)
 void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf lacks CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_value_print(&text, value, NULL);
+	cp_value_json_lacks(&lacks, value);
 	cp_json_begin(j, key, '{');
 	if (value->name && *value->name)
 		cp_json_str(j, "name", value->name);
@@ -49,6 +51,8 @@ void cp_value_member(struct cp_json *j, const char *key, const cprof_value *valu
 		cp_json_bool(j, "cut", true);
 	if (value->guessed)
 		cp_json_bool(j, "guessed", true);
+	if (lacks.size && !lacks.failed)
+		cp_json_raw(j, "lacks", lacks.bytes, lacks.size);
 	cp_json_end(j, '}');
 }
 

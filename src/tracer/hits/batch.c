@@ -276,6 +276,7 @@ static uint32_t site_record(struct space *space, const struct cp_site *s, uint32
 	if (reusable == SITE_NONE)
 		return table_add(space, s->address, last);
 	space->states.items[reusable] = 0;
+	sites[reusable].window = SITE_NONE;
 	return reusable;
 }
 

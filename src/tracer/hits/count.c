@@ -6,6 +6,7 @@
 
 #include "link/coverage.h"
 #include "tracer/hits/at.h"
+#include "tracer/hits/unreached.h"
 #include "tracer/known/emit.h"
 
 /* Counters are shared memory, and we alone count: nothing waits for the
@@ -43,16 +44,19 @@ static bool decided(struct tracer *tr, const struct at *at, const struct site *s
 {
 	static const unsigned waits[] = { CP_SITE_TAKEN, CP_SITE_PASSED };
 	uint32_t budget = at->space->groups.items[site->group].g.max_rate, i;
-	bool spent = budget && hits_of(tr, site) >= budget, open = false;
+	uint64_t hits = hits_of(tr, site);
+	bool open = false;
 
 	for (i = 0; i < 2; i++) {
 		if (!(site->flags & waits[i]) || counted(tr, site->id + i))
 			continue;
-		open = true;
-		if (spent)
+		if (budget &&
+		    (hits >= budget || unreached_leave(tr, at->space, site, hits, i == 1)))
 			tr->link->counters[site->id + i] = CP_COUNT_GAVE_UP;
+		else
+			open = true;
 	}
-	return !open || spent;
+	return !open;
 }
 
 static bool jumps(struct at *at, const struct site *site)
@@ -129,6 +133,8 @@ bool count_here(struct tracer *tr, struct at *at, bool *events_ret, bool *hold_r
 			continue;
 		any = true;
 		count_site(tr, at, site);
+		if (site->flags & CP_SITE_COUNT && site->window != SITE_NONE)
+			unreached_enter(at->space, site);
 		if (site->flags & CP_SITE_HOLD && !tr->ending) {
 			tell_opened(tr, at, site);
 			*hold_ret = true;

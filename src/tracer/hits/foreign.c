@@ -13,6 +13,7 @@
 #include "tracer/captures/capture.h"
 #include "tracer/hits/at.h"
 #include "tracer/hits/fetch.h"
+#include "tracer/known/again.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/rings.h"
 #include "tracer/signals/trap.h"
@@ -99,26 +100,6 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 	t->process->sample_end = tr->link->shared->head;
 }
 
-/* Stacks that are further apart are different ones. */
-#define SAME_STACK (UINT64_C(1) << 20)
-
-/* Was it told before a signal's handler ran? As seen_before() in hit.c; of who has a ring
- * it is said there (detours_lead_out()). */
-static bool was_told(struct thread *t, uint64_t pc, uint64_t sp)
-{
-	bool same = false;
-	size_t i;
-
-	for (i = 0; i < sizeof(t->again) / sizeof(t->again[0]); i++) {
-		bool here = t->again[i].pc == pc && t->again[i].sp == sp;
-
-		same |= here;
-		if (here || (sp > t->again[i].sp && sp - t->again[i].sp < SAME_STACK))
-			t->again[i].pc = 0;
-	}
-	return same;
-}
-
 /* It seems to be on its own stack: called from where nobody has come from so far. */
 static bool is_from_elsewhere(const struct thread *t, uint64_t sp)
 {
@@ -147,7 +128,8 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		/* What follows is recorded or not, by what its stack says. */
 		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]);
 
-		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))
+		/* Of who has a ring that is said there (detours_lead_out()). */
+		if (!again_came(at->t, regs.r[arch->pc], &regs))
 			report(tr, at, &regs, record, stays ? CP_HIT_STAYS : 0);
 		if (stays)
 			*flags |= HIT_HOLD;

@@ -28,6 +28,7 @@
 #include "tracer/hits/heap_sample.h"
 #include "tracer/hits/opens.h"
 #include "tracer/hits/pause.h"
+#include "tracer/known/again.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
@@ -449,27 +450,14 @@ static enum hit late(struct tracer *tr, struct at *at)
 	return HIT_DONE;
 }
 
-/* Stacks that are further apart are different ones. */
-#define SAME_STACK (UINT64_C(1) << 20)
-
 /* After a signal handler the instruction is executed again that had trapped
- * before it; that was one hit. A handler that does not return leaves an entry
- * here that says nothing any more once the thread is further up its stack. */
+ * before it; that was one hit. */
 static bool seen_before(struct at *at)
 {
-	struct thread *t = at->t;
-	bool same = false;
-	size_t i;
+	struct cp_regs regs;
 
-	for (i = 0; i < sizeof(t->again) / sizeof(t->again[0]); i++) {
-		uint64_t sp = t->again[i].sp;
-		bool hit = t->again[i].pc == at->site->address && sp == at->sp;
-
-		same |= hit;
-		if (hit || (at->sp > sp && at->sp - sp < SAME_STACK))
-			t->again[i].pc = 0;
-	}
-	return same;
+	cp_arch_regs_from_prstatus(at->prstatus, &regs);
+	return again_came(at->t, at->site->address, &regs);
 }
 
 /* Accounts for what the thread did since its last stop, and for the program's time. */

@@ -104,9 +104,9 @@ struct thread {
 	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
 	bool waits; /* held for its detours' ring: until there is room, or the controller knows it */
 	/* Places where a hit that was captured already will come again: a signal handler ran
-	 * before the instruction was executed (memory/unslot.c). pc 0: none */
+	 * before the instruction was executed (known/again.h). pc 0: none */
 	struct {
-		uint64_t pc, sp;
+		uint64_t pc, sp, registers;
 	} again[8];
 	/* Where it was told of last in the place of a detour's record (hits/foreign.c). */
 	uint64_t foreign_pc, foreign_sp, foreign_head; /* of its ring */

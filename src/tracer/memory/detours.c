@@ -15,6 +15,7 @@
 #include <sys/ptrace.h>
 
 #include "link/code.h"
+#include "tracer/known/again.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
@@ -451,9 +452,7 @@ static bool has_failed(struct thread *t, const struct detours_left *left, const 
 	    (si.si_signo != SIGSEGV && si.si_signo != SIGBUS && si.si_signo != SIGILL &&
 	     si.si_signo != SIGFPE))
 		return false;
-	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
-	t->again[0].pc = r->r[cp_arch_host()->pc];
-	t->again[0].sp = r->r[cp_arch_host()->sp];
+	again_expect_changed(t, r);
 	return true;
 }
 
@@ -471,11 +470,12 @@ static void correct_fault(const struct thread *t, uint64_t was, uint64_t pc)
 
 /* What was told of it already, will come again once its handler has returned: as a stop,
  * or, because its place is known by then, as a record. */
-static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
+static void expect_again(struct thread *t, const struct cp_regs *regs)
 {
 	struct cp_detour_ring *ring = rings_of(t);
 
-	if (pc != t->foreign_pc || sp != t->foreign_sp || (ring && ring->head != t->foreign_head))
+	if (regs->r[cp_arch_host()->pc] != t->foreign_pc ||
+	    regs->r[cp_arch_host()->sp] != t->foreign_sp || (ring && ring->head != t->foreign_head))
 		return;
 	t->foreign_pc = 0;
 	if (ring) {
@@ -483,9 +483,7 @@ static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
 		cp_detour_come_again(ring, t->rings->log, cp_arch_time_stamp() << 16);
 		return;
 	}
-	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
-	t->again[0].pc = pc;
-	t->again[0].sp = sp;
+	again_expect(t, regs);
 }
 
 /* The block that the record was about is not gone yet. */
@@ -522,7 +520,7 @@ bool detours_lead_out(struct thread *t)
 		detours_settle(t, &left);
 	count_again(space, &left, &regs);
 	correct_fault(t, was, regs.r[pc]);
-	expect_again(t, regs.r[pc], regs.r[cp_arch_host()->sp]);
+	expect_again(t, &regs);
 	return true;
 }
 

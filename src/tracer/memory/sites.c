@@ -43,7 +43,8 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 		if (!chosen(site, ctx))
 			continue;
 		if (!state)
-			*site_state(space, site) &= (uint16_t) ~(STATE_PAUSED | STATE_ASLEEP);
+			*site_state(space, site) &=
+				(uint16_t) ~(STATE_PAUSED | STATE_ASLEEP | STATE_WAITS);
 		if (!site_armed(space, site) || site_jumps(space, site))
 			continue;
 		site_disarm(space, site);

@@ -19,6 +19,7 @@
 #define STATE_ARMED 0x8000u
 #define STATE_PAUSED 0x4000u /* not armed now, but will be again */
 #define STATE_ASLEEP 0x2000u /* likewise, when somebody is to be seen there */
+#define STATE_WAITS 0x1000u /* likewise, when somebody comes to a block (hits/unreached.c) */
 #define STATE_JUMPS 1u /* of SITE_JUMPS, which count nothing: the jump stands */
 
 /* The action of a signal, as the kernel has it. */

@@ -243,7 +243,7 @@ uint32_t table_add(struct space *space, uint64_t address, uint32_t last)
 	}
 	site = &t->sites.items[number];
 	site->address = address;
-	site->next = SITE_NONE;
+	site->next = site->window = SITE_NONE;
 	site->first = last == SITE_NONE;
 	site->first_fetch = site->fetch_count = site->flags = 0;
 	space->states.items[number] = 0;

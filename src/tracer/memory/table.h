@@ -10,7 +10,7 @@
 
 #define SITE_NONE UINT32_MAX
 #define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
-#define SITE_FETCHES 64 /* of one site */
+#define SITE_FETCHES 256 /* of one site */
 #define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
 #define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGCALL)
 #define SITE_JUMPS (CP_SITE_WINDOW | CP_SITE_HOP) /* a jump may stand there */
@@ -28,7 +28,9 @@ struct site {
 	uint32_t room; /* most bytes that its fetches take in an event */
 	uint32_t next; /* another one at the same address, or SITE_NONE */
 	uint32_t batch; /* that it came with */
-	uint32_t window; /* of SITE_JUMPS: index in the table's windows */
+	/* Of SITE_JUMPS: index in the table's windows. Of those that count: the next branch that
+	 * waits for the block (hits/unreached.c), or SITE_NONE. */
+	uint32_t window;
 	uint32_t flags; /* CP_SITE_* */
 	bool first; /* at its address: the one that is found by it */
 	uint8_t original[CP_TRAP_MAX];

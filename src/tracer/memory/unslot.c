@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "tracer/known/again.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/sigcall.h"
@@ -86,14 +87,6 @@ void unslot_regs(const struct thread *t, void *prstatus)
 		cp_arch_set_pc(prstatus, site->address);
 }
 
-/* The newest first; the oldest is forgotten. */
-static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
-{
-	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
-	t->again[0].pc = pc;
-	t->again[0].sp = sp;
-}
-
 void unslot_thread(struct thread *t)
 {
 	struct space *space = t->process->space;
@@ -120,5 +113,5 @@ void unslot_thread(struct thread *t)
 	cp_arch_regs_to_prstatus(&regs, prstatus);
 	regs_write(t->tid, prstatus);
 	if (pc == site->address && !site->step.sigcall && !(site->flags & SITE_DETOURS))
-		expect_again(t, pc, regs.r[cp_arch_host()->sp]);
+		again_expect(t, &regs);
 }

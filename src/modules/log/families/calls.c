@@ -3,7 +3,8 @@
  * The recorder's part for calls.
  *
  *   log:trace=SPEC                 calls of the functions that match; repeated: together
- *   log:args, result, locals       with values; depth=N, string=N: how much of them
+ *   log:args, result, locals       with values; depth=N, string=N: how much of them;
+ *                                  elements: of maps and lists, too
  *   log:changes                    with what is different behind arguments at the return
  *   log:when=EXPR                  only calls for which that holds
  *   log:stack                      a stack with each call
@@ -38,7 +39,7 @@
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
 
 struct calls {
-	bool arguments, result, locals, changes, cpu_time, summary;
+	bool arguments, result, locals, changes, elements, cpu_time, summary;
 	bool asked, refused; /* as Mono has it: calls, nocalls */
 	uint32_t most; /* depth of calls; 0: any */
 	uint32_t depth, string; /* how much of values */
@@ -293,6 +294,7 @@ static bool take_flag(cprof_profiler *log, const char *key)
 		{ "args", &c->arguments },    { "result", &c->result },
 		{ "locals", &c->locals },     { "changes", &c->changes },
 		{ "cpu-time", &c->cpu_time }, { "summary", &c->summary },
+		{ "elements", &c->elements },
 	};
 	size_t i;
 
@@ -386,6 +388,7 @@ static unsigned instrumentation(const cprof_profiler *log)
 						     : 0) |
 	       (c->changes ? CPROF_CALL_INSTRUMENTATION_CHANGES : 0) |
 	       (c->locals ? CPROF_CALL_INSTRUMENTATION_LOCALS : 0) |
+	       (c->elements ? CPROF_CALL_INSTRUMENTATION_ELEMENTS : 0) |
 	       (log->stacks && !c->summary ? CPROF_CALL_INSTRUMENTATION_STACK : 0);
 }
 
