@@ -21,6 +21,7 @@ struct gap {
 
 struct chunk {
 	uint64_t at;
+	size_t refused; /* the least code that found no room here; SIZE_MAX: none */
 	uint64_t used[CP_DETOUR_CHUNK / 64]; /* a bit a byte */
 };
 
@@ -34,7 +35,8 @@ struct found {
 struct cp_detour_space {
 	CP_VEC(struct gap) gaps;
 	CP_VEC(struct chunk *) chunks; /* owned; by address */
-	CP_VEC(uint64_t) addresses; /* of chunks, as they came */
+	CP_VEC(struct chunk *) order; /* the same, as they came, */
+	CP_VEC(uint64_t) addresses; /* and where they are */
 	struct found found[FOUND];
 };
 
@@ -52,6 +54,7 @@ void cp_detour_space_destroy(struct cp_detour_space *space)
 	for (i = 0; i < space->chunks.count; i++)
 		free(space->chunks.items[i]);
 	cp_vec_free(&space->chunks);
+	cp_vec_free(&space->order);
 	cp_vec_free(&space->addresses);
 	cp_vec_free(&space->gaps);
 	free(space);
@@ -85,11 +88,13 @@ static struct chunk *make_chunk(struct cp_detour_space *s, uint64_t at)
 	struct chunk *chunk = calloc(1, sizeof(*chunk));
 
 	if (!chunk || !cp_vec_reserve(&s->chunks, s->chunks.count + 1) ||
-	    !cp_vec_push(&s->addresses, at)) {
+	    !cp_vec_reserve(&s->order, s->order.count + 1) || !cp_vec_push(&s->addresses, at)) {
 		free(chunk);
 		return NULL;
 	}
 	chunk->at = at;
+	chunk->refused = SIZE_MAX;
+	s->order.items[s->order.count++] = chunk;
 	memmove(s->chunks.items + i + 1, s->chunks.items + i,
 		(s->chunks.count - i) * sizeof(*s->chunks.items));
 	s->chunks.items[i] = chunk;
@@ -97,26 +102,36 @@ static struct chunk *make_chunk(struct cp_detour_space *s, uint64_t at)
 	return chunk;
 }
 
-static bool is_used(const struct cp_detour_space *s, uint64_t at, size_t size)
+/* The last byte in use of from ... to in a chunk, + 1; 0: none is. */
+static uint64_t last_used(const struct chunk *c, uint64_t from, uint64_t to)
 {
-	const struct chunk *c;
-	uint64_t i;
+	uint64_t word, i;
 
-	for (; size; at++, size--) {
-		c = find_chunk(s, at);
-		if (!c) { /* nor is the rest of that chunk */
-			i = CP_DETOUR_CHUNK - at % CP_DETOUR_CHUNK;
-			if (i >= size)
-				return false;
-			at += i - 1;
-			size -= (size_t)i - 1;
-			continue;
-		}
-		i = at - c->at;
-		if (c->used[i / 64] >> (i % 64) & 1)
-			return true;
+	for (i = to; i > from; i -= (i - 1) % 64 + 1) {
+		word = c->used[(i - 1) / 64] << (63 - (i - 1) % 64);
+		if (i - from < 64)
+			word &= ~UINT64_C(0) << (64 - (i - from));
+		if (word)
+			return i - (uint64_t)__builtin_clzll(word);
 	}
-	return false;
+	return 0;
+}
+
+/* The same of `size` bytes at an address, whatever they are in. */
+static uint64_t end_of_used(const struct cp_detour_space *s, uint64_t at, size_t size)
+{
+	uint64_t end = at + size, first, used;
+	const struct chunk *c;
+
+	while (end > at) {
+		first = (end - 1) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+		c = find_chunk(s, end - 1);
+		used = c ? last_used(c, at > first ? at - first : 0, end - first) : 0;
+		if (used)
+			return first + used;
+		end = first;
+	}
+	return 0;
 }
 
 static bool use(struct cp_detour_space *s, uint64_t at, size_t size)
@@ -144,8 +159,10 @@ static void unuse(struct cp_detour_space *s, uint64_t at, size_t size)
 	for (; size; at++, size--) {
 		c = find_chunk(s, at);
 		i = at % CP_DETOUR_CHUNK;
-		if (c)
-			c->used[i / 64] &= ~(UINT64_C(1) << (i % 64));
+		if (!c)
+			continue;
+		c->used[i / 64] &= ~(UINT64_C(1) << (i % 64));
+		c->refused = SIZE_MAX;
 	}
 }
 
@@ -189,9 +206,10 @@ static uint64_t search(struct cp_detour_space *s, uint64_t low, uint64_t high, s
 			if (more > end - at || end - at - more < size)
 				break;
 			at += more;
-			if (!is_used(s, at, size))
+			more = end_of_used(s, at, size);
+			if (!more)
 				return at;
-			at++;
+			at = more;
 		}
 	}
 	return 0;
@@ -224,19 +242,32 @@ static uint64_t take_apart(struct cp_detour_space *s, uint64_t low, uint64_t hig
 	return at ? at : take(s, low, high, size, base, mask, value);
 }
 
+/* Code in a chunk, where no jump at `base` is expected. */
+static uint64_t take_within(struct cp_detour_space *s, struct chunk *c, size_t size, uint64_t base)
+{
+	const uint64_t end = c->at + CP_DETOUR_CHUNK;
+	uint64_t at;
+
+	if (size >= c->refused)
+		return 0;
+	at = take(s, c->at, end, size, base, (ALIGNMENT - 1) | OTHER_HALF, OTHER_HALF);
+	if (!at && (c->at - base) & (end - base) & OTHER_HALF) /* it was not for the half */
+		c->refused = size;
+	return at;
+}
+
 uint64_t cp_detour_space_take(struct cp_detour_space *space, uint64_t near, size_t size)
 {
 	/* What was begun is filled before something new is begun. */
 	uint64_t low = near > REACH ? near - REACH : 0, base = near & ~(uint64_t)(ALIGNMENT - 1),
 		 at;
-	uint32_t mask = (ALIGNMENT - 1) | OTHER_HALF;
 	size_t i;
 
-	for (i = space->addresses.count; i-- > 0;) {
+	for (i = space->order.count; i-- > 0;) {
 		at = space->addresses.items[i];
 		if (at < low || at >= near + REACH)
 			continue;
-		at = take(space, at, at + CP_DETOUR_CHUNK, size, base, mask, OTHER_HALF);
+		at = take_within(space, space->order.items[i], size, base);
 		if (at)
 			return at;
 	}

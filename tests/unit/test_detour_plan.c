@@ -245,6 +245,46 @@ static void test_places(uint64_t text, const uint64_t gaps[2][2], size_t most_re
 	cp_detour_space_destroy(space);
 }
 
+/* Code fills chunk after chunk, and what is given back is used again. */
+static void test_filled(void)
+{
+	const uint64_t text = 0x555555554000, *chunks;
+	struct cp_detour_space *space = cp_detour_space_create();
+	struct cp_detour_rings rings = { .zero = 0x10000000, .log = 20 };
+	size_t i, round, bytes, before = 0;
+
+	CHECK(cp_detour_space_add(space, 0x555500000000, 0x555555500000));
+	rings.slow = cp_detour_space_take(space, text, CP_DETOUR_SLOW_MAX);
+	for (round = 0; round < 3; round++) {
+		for (i = bytes = 0; i < WINDOWS; i++) {
+			const uint8_t size = (uint8_t)(5 + random32() % 8);
+			struct cp_detour_window w = { .address = text + 16 * i,
+						      .size = size,
+						      .room = size };
+			struct cp_detour d;
+
+			if (round && i % 3)
+				continue;
+			if (round)
+				cp_detour_unplace(space, &placed[i]);
+			memset(w.code, 0x90, sizeof(w.code));
+			cp_detour_of_window(&w, &d);
+			d.record_count = 1;
+			CHECK(cp_detour_place(space, &cp_arch_x86_64, &d, &w, 0, &rings,
+					      &placed[i]));
+		}
+		check_disjoint(space, WINDOWS);
+		for (i = 0; i < WINDOWS; i++)
+			bytes += (placed[i].size + 15u) / 16 * 16;
+		i = cp_detour_space_chunks(space, &chunks);
+		printf("%zu chunks for %zu bytes\n", i, bytes);
+		CHECK(bytes > (i - 3) * CP_DETOUR_CHUNK / 10 * 9);
+		CHECK(!round || i <= before + 1);
+		before = i;
+	}
+	cp_detour_space_destroy(space);
+}
+
 /* Windows with nothing near them: what they lead to would be as far from each. */
 static void test_apart(uint64_t text, const uint64_t gaps[2][2])
 {
@@ -283,6 +323,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 1;
 	test_shapes(argv[1]);
+	test_filled();
 	/* Where all four bytes are given there is one place, which others may have. */
 	test_places(0x555555554000, around, 15);
 	test_places(0x400000, above, 15);
