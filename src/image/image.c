@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "image/debugfile.h"
 #include "image/dwarf/debuginfo.h"
+#include "image/recent.h"
 #include "image/source.h"
 #include "image/symbols.h"
 
@@ -81,7 +82,11 @@ CP_ERROR cp_image_create(struct cp_elf *elf, const char *path, int root_fd,
 	pthread_mutex_init(&image->debug_lock, NULL);
 	image->debuginfod = options ? options->debuginfod : NULL;
 	image->path = strdup(path);
-	if (!image->path || !copy_dirs(options ? options->debug_dirs : NULL, &image->debug_dirs)) {
+	image->recent = malloc(sizeof(*image->recent));
+	if (image->recent)
+		cp_recent_init(image->recent);
+	if (!image->path || !image->recent ||
+	    !copy_dirs(options ? options->debug_dirs : NULL, &image->debug_dirs)) {
 		cp_image_destroy(image);
 		return cp_error_nomem();
 	}
@@ -118,6 +123,9 @@ void cp_image_destroy(struct cp_image *image)
 	cp_symbols_destroy(image->symbols);
 	cp_elf_destroy(image->debug);
 	cp_elf_destroy(image->elf);
+	if (image->recent)
+		cp_recent_deinit(image->recent);
+	free(image->recent);
 	free(image->debug_path);
 	free(image->path);
 	free_dirs(image->debug_dirs);
@@ -183,7 +191,7 @@ size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buf
 	if (size > left)
 		size = left;
 	if (p->p_offset > UINT64_MAX - within ||
-	    !cp_elf_read(image->elf, p->p_offset + within, buffer, size))
+	    !cp_recent_read(image->recent, image->elf, p->p_offset + within, buffer, size))
 		return 0;
 	return size;
 }

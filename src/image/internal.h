@@ -14,10 +14,12 @@
 
 struct cp_symbols;
 struct cp_debuginfo;
+struct cp_recent;
 
 struct cp_image {
 	struct cp_elf *elf; /* what is mapped */
 	char *path; /* as the process names it */
+	struct cp_recent *recent; /* owned: what was read of it last */
 	int root_fd; /* of its process, or -1: the other files are looked for there too */
 	char **debug_dirs; /* NULL-terminated, owned */
 	struct cp_debuginfod *debuginfod; /* borrowed; NULL: it is not asked */
