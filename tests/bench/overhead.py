@@ -110,29 +110,36 @@ def pause(table, quick):
               f"p99 {statistics.median(h['hold_p99_ns'] for h in held) / 1e3:.1f} us")
 
 
+def sampled(threads, capture, seconds):
+    """CPU seconds of cprof, and samples, of an attach for so long; None: not permitted."""
+    with recording() as data, running([program("spin"), str(threads), "1000000000"]) as busy:
+        status, cpu, _ = cpu_of(attach(busy.pid, data, "-s", "1000", f"--capture={capture}", "-d", f"{seconds}s"))
+        if status and capture == "perf":
+            return None
+        must(status, "cprof attach")
+        return cpu, report(data)["samples"]["total"]
+
+
 def cost_of_samples(table, quick):
     """CPU that cprof itself uses for a sample, by the kernel's account"""
-    table.section("CPU time of cprof itself a sample (tracer and controller), 40 frames")
+    table.section("CPU time of cprof itself a sample (tracer and controller), 40 frames; what attaching costs apart")
+    short, long = (1, 3) if quick else (1, 6)
     for threads, capture in ((1, "ptrace"), (1, "perf"), (8, "ptrace"), (8, "perf")):
-        per_sample, shares = [], []
+        per_sample, once = [], []
         for _ in range(1 if quick else 5):
-            with recording() as data, running([program("spin"), str(threads), "1000000000"]) as busy:
-                status, cpu, elapsed = cpu_of(attach(busy.pid, data, "-s", "1000", f"--capture={capture}",
-                                                     "-d", "1s" if quick else "4s"))
-                if status and capture == "perf":
-                    table.left_out("--capture=perf", "not permitted")
-                    break
-                must(status, "cprof attach")
-                samples = report(data)["samples"]["total"]
-            if not samples:
+            few, many = sampled(threads, capture, short), sampled(threads, capture, long)
+            if not few or not many:
+                table.left_out("--capture=perf", "not permitted")
+                break
+            if many[1] <= few[1]:
                 raise LeftOut("no samples")
-            per_sample.append(cpu / samples * 1e6)
-            shares.append(cpu / elapsed * 100)
+            per_sample.append((many[0] - few[0]) / (many[1] - few[1]))
+            once.append(few[0] - per_sample[-1] * few[1])
         if not per_sample:
             continue
-        table.row(f"{threads} busy thread{'s' * (threads > 1)}, 1 kHz, --capture={capture}", f"{statistics.median(per_sample):.0f} us",
-                  f"{statistics.median(shares):.1f} % of a CPU",
-                  f"{min(per_sample):.0f} to {max(per_sample):.0f} us of {len(per_sample)}")
+        table.row(f"{threads} busy thread{'s' * (threads > 1)}, 1 kHz, --capture={capture}",
+                  f"{statistics.median(per_sample) * 1e6:.0f} us", f"once: {statistics.median(once) * 1e3:.0f} ms",
+                  f"{min(per_sample) * 1e6:.0f} to {max(per_sample) * 1e6:.0f} us of {len(per_sample)}")
 
 
 def weights(table, quick):
