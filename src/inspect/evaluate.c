@@ -352,6 +352,15 @@ static CP_ERROR repeat(struct evaluation *e, const struct cp_condition_node *n,
 	return NULL;
 }
 
+/* Is it a function by its name, which stands for its address? */
+static bool is_function(const struct cp_condition_node *n, const struct cp_thing *a)
+{
+	const struct cp_type *t = cp_type_strip(a->type), *to;
+
+	to = t && t->kind == CP_TYPE_POINTER ? cp_type_strip(t->target) : NULL;
+	return n->op == CP_OP_NAME && !a->in_memory && to && to->kind == CP_TYPE_FUNCTION;
+}
+
 static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node *n,
 			   struct cp_thing *ret)
 {
@@ -362,6 +371,14 @@ static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node 
 	/* `S::a` by itself is nothing, unless it is static. */
 	if (err && err->code == CP_ERR_NOT_FOUND && n->a->op == CP_OP_NAME && !n->a->file)
 		err = cp_member_pointer(e->env, n->a->text, err, ret, &done);
+	if (!err && !done && is_function(n->a, &a)) {
+		/* A virtual one is a pointer to a member. */
+		*ret = a;
+		err = cp_member_pointer(e->env, n->a->text, cp_error_new(CP_ERR_NOT_FOUND, 0, " "),
+					ret, &done);
+		cp_error_free(err);
+		return NULL;
+	}
 	if (err || done)
 		return err;
 	a = cp_thing_referred(e->env, a);
