@@ -216,6 +216,37 @@ static void print_form(struct cp_buf *out, const cprof_value *form,
 	cp_buf_u8(out, ')');
 }
 
+/* A tuple of Rust's: fields that have numbers. */
+static bool is_tuple(const cprof_value *v)
+{
+	char name[16];
+	uint32_t i;
+
+	if (v->kind != CPROF_VALUE_STRUCT || v->cut || !v->type || v->type[0] != '(' ||
+	    (!v->count && strcmp(v->type, "()") != 0))
+		return false;
+	for (i = 0; i < v->count; i++) {
+		snprintf(name, sizeof(name), "__%" PRIu32, i);
+		if (!v->items[i].name || strcmp(v->items[i].name, name) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* `(1, "one")`, `(1,)`, `()`. */
+static void print_tuple(struct cp_buf *out, const cprof_value *v,
+			const struct cp_value_style *style, unsigned depth)
+{
+	uint32_t i;
+
+	cp_buf_u8(out, '(');
+	for (i = 0; i < v->count; i++) {
+		cp_buf_str(out, i ? ", " : "");
+		print(out, &v->items[i], style, depth + 1);
+	}
+	cp_buf_str(out, v->count == 1 ? ",)" : ")");
+}
+
 static void print_items(struct cp_buf *out, const cprof_value *v,
 			const struct cp_value_style *style, unsigned depth)
 {
@@ -409,6 +440,8 @@ static void print(struct cp_buf *out, const cprof_value *v, const struct cp_valu
 			print_entry(out, v, style, depth);
 		else if (cp_value_is_form(v))
 			print_form(out, v->items, style, depth);
+		else if (is_tuple(v))
+			print_tuple(out, v, style, depth);
 		else
 			print_items(out, v, style, depth);
 		break;
