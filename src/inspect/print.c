@@ -22,8 +22,9 @@
 const char *cp_value_error_name(unsigned error)
 {
 	static const char *const names[] = {
-		"",	 "optimized_out", "unreadable", "unavailable",	   "cycle",
-		"depth", "variadic",	  "incomplete", "not_constructed", "not_allocated"
+		"",	    "optimized_out", "unreadable", "unavailable",     "cycle",
+		"depth",    "variadic",	     "incomplete", "not_constructed", "not_allocated",
+		"destroyed"
 	};
 
 	return error < CP_ARRAY_SIZE(names) ? names[error] : "unavailable";
@@ -294,6 +295,9 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 		break;
 	case CPROF_VALUE_NOT_CONSTRUCTED:
 		cp_buf_str(out, "<not constructed>");
+		break;
+	case CPROF_VALUE_DESTROYED:
+		cp_buf_str(out, "<destroyed>");
 		break;
 	case CPROF_VALUE_NOT_ALLOCATED:
 		cp_buf_str(out, "<not allocated>");
