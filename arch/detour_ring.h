@@ -111,9 +111,16 @@ static inline uint64_t cp_detour_callers_offset(unsigned log)
 	return CP_DETOUR_BUFFER + (UINT64_C(1) << (log - 1));
 }
 
+/* Its bytes are that many: each page of them has to be made, in each process. */
+#define CP_DETOUR_CALLER_BITS 16
+static inline unsigned cp_detour_caller_shift(unsigned log)
+{
+	return log - 1 < CP_DETOUR_CALLER_BITS ? 33 - log : 32 - CP_DETOUR_CALLER_BITS;
+}
+
 static inline uint32_t cp_detour_caller(uint64_t return_address, uint64_t sp, unsigned log)
 {
-	return (uint32_t)(return_address + sp) * CP_DETOUR_HASH >> (33 - log);
+	return (uint32_t)(return_address + sp) * CP_DETOUR_HASH >> cp_detour_caller_shift(log);
 }
 
 /* Bits of the hash that don't say where it is; never 0. */

@@ -205,7 +205,7 @@ static void put_at_caller(struct maker *m, const char *opcode, size_t size)
 /* Is ecx known, by the flag of equality? rcx becomes its place, rdx its mark. */
 static void put_look(struct maker *m)
 {
-	uint8_t shift[] = { 0xc1, 0xe9, (uint8_t)(33 - m->rings->log) };
+	uint8_t shift[] = { 0xc1, 0xe9, (uint8_t)cp_detour_caller_shift(m->rings->log) };
 	uint8_t mark[] = { 0xc1, 0xea, CP_DETOUR_MARK_SHIFT };
 
 	PUT32(m->e, "\x69\xc9", CP_DETOUR_HASH); /* imul $...,%ecx,%ecx */

@@ -53,7 +53,8 @@ typedef enum cprof_value_error {
 	CPROF_VALUE_VARIADIC, /* "variadic": any number of arguments that nothing tells of */
 	CPROF_VALUE_INCOMPLETE, /* "incomplete": its type is only declared */
 	CPROF_VALUE_NOT_CONSTRUCTED, /* "not_constructed": a static of a function not entered yet */
-	CPROF_VALUE_NOT_ALLOCATED /* "not_allocated": a thread's variable that it did not use yet */
+	CPROF_VALUE_NOT_ALLOCATED, /* "not_allocated": a thread's variable that it did not use yet */
+	CPROF_VALUE_DESTROYED /* "destroyed": a local variable whose destructor was called */
 } cprof_value_error;
 
 /* A value and what it consists of. */

@@ -171,6 +171,50 @@ static bool symbol_of(struct cp_inspected *in, const char *name, struct cp_thing
 	return false;
 }
 
+/* Is that the function of a symbol, whatever it takes? */
+static bool is_called(const char *symbol, const char *name)
+{
+	CP_FREE char *plain = NULL;
+	size_t size = strlen(name);
+
+	if (!strcmp(symbol, name))
+		return true;
+	/* A mangled name has the last part in it. */
+	if (symbol[0] != '_' || !strstr(symbol, cp_name_last_part(name)))
+		return false;
+	plain = cp_demangle(symbol);
+	return plain && !strncmp(plain, name, size) && (!plain[size] || plain[size] == '(');
+}
+
+/* A function is where it begins, as C has it. */
+static bool function_of(struct cp_inspected *in, const char *name, struct cp_thing *ret)
+{
+	static const struct cp_type function = { .kind = CP_TYPE_FUNCTION,
+						 .text = "? (...)",
+						 .split = 2 };
+	const struct cp_symbol *symbols;
+	uint64_t address = 0;
+	struct cp_object *o;
+	struct cp_error *err;
+	size_t count, i;
+
+	cp_vec_for_each(&in->objects.list, o) {
+		err = cp_image_symbols(o->image, &symbols, &count);
+		cp_error_free(err);
+		for (i = 0; !err && i < count && !address; i++)
+			if (symbols[i].kind == CP_SYMBOL_FUNCTION &&
+			    is_called(symbols[i].name, name))
+				address = symbols[i].start.v + o->bias;
+		if (address)
+			break;
+	}
+	*ret = (struct cp_thing){ .type = cp_type_pointer_to(&in->arena, &function),
+				  .bytes = (uint8_t *)cp_arena_copy(&in->arena, &address, 8),
+				  .size = 8,
+				  .source = CPROF_SOURCE_CONST };
+	return address && ret->type && ret->bytes;
+}
+
 static CP_ERROR find_variable(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	const struct cp_global_query query = { .name = cp_starts_with(name, "::") ? name + 2 : name,
@@ -196,7 +240,7 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 		*ret = cp_inspected_global(in, known->in, &known->found->list.items[0]);
 		return NULL;
 	}
-	if (!file && symbol_of(in, query.name, ret))
+	if (!file && (symbol_of(in, query.name, ret) || function_of(in, query.name, ret)))
 		return NULL;
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			   file ? " in " : "", file ? file : "");

@@ -183,6 +183,48 @@ static bool plan_jump(struct pointing *p, size_t first)
 	return forward(p, at, first);
 }
 
+/* Where a count may be added to a window as it stands: no byte behind those that thread come
+ * back to (fill()). */
+static bool has_room(const struct cp_detour_window *w, unsigned before)
+{
+	unsigned i;
+
+	for (i = 0; i < w->site_count; i++)
+		if (w->sites[i].before >= before)
+			return true;
+	return w->how != CP_DETOUR_BY_HOP && before < CP_DETOUR_JUMP;
+}
+
+static bool count_way(struct cp_detour_window *w, const struct cp_detour_point *point)
+{
+	uint64_t before = point->from - w->address;
+	unsigned i;
+
+	if (!begins_at(w, point->from))
+		return false;
+	for (i = 0; i < w->site_count; i++) {
+		if (w->sites[i].before != before || w->sites[i].way != point->way)
+			continue;
+		w->sites[i].block = point->number + 1;
+		return true;
+	}
+	return has_room(w, (unsigned)before) &&
+	       add_way(w, point->from, point->number, (enum cp_detour_way)point->way);
+}
+
+static void plan_ways(const struct pointing *p)
+{
+	size_t i, k;
+
+	for (i = 0; i < p->count; i++) {
+		if (p->points[i].way == CP_DETOUR_ANY_WAY || is_served(p, &p->points[i]))
+			continue;
+		for (k = p->first; k < p->ret->items.count; k++)
+			if (count_way(&p->ret->items.items[k], &p->points[i]))
+				break;
+	}
+}
+
 CP_ERROR cp_detour_plan_points(struct cp_detour_planner *planner,
 			       const struct cp_probe_function *function,
 			       const struct cp_probe_plan *sites,
@@ -202,6 +244,8 @@ CP_ERROR cp_detour_plan_points(struct cp_detour_planner *planner,
 		if (!is_served(&p, &points[i]) &&
 		    !(points[i].jump ? plan_jump(&p, i) : plan_block(&p, i)) && p.no_memory)
 			return cp_error_nomem();
+	if (known)
+		plan_ways(&p);
 	return NULL;
 }
 
@@ -217,7 +261,8 @@ void cp_detour_of_points(const struct cp_detour_window *window,
 	ret->count_count = window->site_count;
 	for (i = 0; i < window->site_count; i++)
 		ret->counts[i] = (struct cp_detour_count){
-			.at = at(ctx, window->sites[i].number),
+			.at = at(ctx, window->sites[i].block ? window->sites[i].block - 1
+							     : window->sites[i].number),
 			.before = window->sites[i].before,
 			.way = window->sites[i].way,
 		};

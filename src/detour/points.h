@@ -7,6 +7,9 @@
  *              jle  X        ┘ its ways; of a longer block, one at each end
  *     next     ...             when nothing else leads here, it may be in that window, too
  *
+ * A block without room for one, to which nothing leads but one way of a jump, is counted on
+ * that, in the jump's window.
+ *
  * Each point has a window or not, whatever others have: one without has a breakpoint, so
  * that must not be where another one's window replaces bytes.
  */
@@ -19,6 +22,10 @@ struct cp_detour_point {
 	uint64_t address; /* link-time */
 	uint32_t number; /* the caller's; of a jump: of the way that it takes, and the next one */
 	bool jump; /* a conditional one, counted on both ways */
+	/* Of a block that is reached in no other way: CP_DETOUR_TAKEN or PASSED, by the jump at
+	 * `from`; else ANY_WAY. */
+	uint8_t way;
+	uint64_t from;
 };
 
 struct cp_detour_windows {

@@ -23,6 +23,8 @@ struct cp_detour_window_site {
 	uint8_t before; /* offset in the window of its instruction */
 	bool taken; /* a conditional jump: only if it jumps */
 	uint8_t way; /* of a point: enum cp_detour_way */
+	uint32_t block; /* 1 + number of the block that the way alone leads to, and that is counted
+			   instead: they are the same; 0: none */
 };
 
 struct cp_detour_window {

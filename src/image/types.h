@@ -117,6 +117,7 @@ struct cp_type_variant {
 #define CP_DETAILS_NONTRIVIAL 1u /* of itself: user's copy or move constructor, destructor */
 #define CP_DETAILS_VIRTUAL 2u /* has virtual functions or a vptr */
 #define CP_DETAILS_CUT 4u /* has more members than are read */
+#define CP_DETAILS_DESTRUCTOR 8u /* of itself, the user's; not its members' and bases' */
 
 struct cp_type_details {
 	const struct cp_type_member *members;

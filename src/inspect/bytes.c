@@ -262,6 +262,9 @@ struct cp_bytes cp_build_bytes(struct cp_build *b, const struct cp_parameter *p,
 					 : direct_bytes(b, p, size, error_ret);
 	case CP_PLACE_INDIRECT:
 		return indirect_bytes(b, p, size, error_ret);
+	case CP_PLACE_DESTROYED:
+		*error_ret = CPROF_VALUE_DESTROYED;
+		return (struct cp_bytes){ 0 };
 	case CP_PLACE_GONE:
 		*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
 		return (struct cp_bytes){ 0 };

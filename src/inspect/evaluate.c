@@ -260,16 +260,28 @@ static struct cp_thing elements_of(struct evaluation *e, struct cp_thing a)
 	return bytes ? cp_thing_at(t->target, cp_build_number(bytes, 8)) : a;
 }
 
+/* What holds an array knows how many there are; an array of C's has what is beside it. */
+static CP_ERROR check_bound(const struct cp_thing *whole, const struct cp_thing *a, int64_t i)
+{
+	const struct cp_type *t = cp_type_strip(whole->type), *row = cp_type_strip(a->type);
+
+	if (a->error || !t || t->kind != CP_TYPE_STRUCT || !row || row->kind != CP_TYPE_ARRAY ||
+	    !(row->flags & CP_TYPE_COUNTED) || (i >= 0 && (uint64_t)i < row->count))
+		return NULL;
+	return cp_error_new(CP_ERR_USAGE, 0, "there is no element %lld of %llu", (long long)i,
+			    (unsigned long long)row->count);
+}
+
 static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
 			  struct cp_thing *ret)
 {
 	const struct cp_shapes *shapes = e->env->shapes;
-	struct cp_thing a, index;
+	struct cp_thing a, whole, index;
 	bool done = false;
 	int64_t i = 0;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	a = elements_of(e, a);
+	whole = a = elements_of(e, a);
 	CP_TRY(evaluate(e, n->b, &index));
 	if (a.error || index.error) {
 		*ret = a.error ? a : index;
@@ -283,6 +295,8 @@ static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *
 	if (n->b->op == CP_OP_TEXT)
 		return no_sense("nothing that texts are keys of", &a);
 	CP_TRY(number_of(e, &index, &i));
+	if (!index.error)
+		CP_TRY(check_bound(&whole, &a, i));
 	if (!index.error)
 		return element(e, a, i, ret);
 	*ret = index;
@@ -307,12 +321,12 @@ static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, s
 {
 	const struct cp_shapes *shapes = e->env->shapes;
 	int64_t from = 0, to = 0;
-	struct cp_thing a, index;
+	struct cp_thing a, whole, index;
 	uint64_t count = 0;
 	bool done = false;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	a = elements_of(e, a);
+	whole = a = elements_of(e, a);
 	CP_TRY(index_of(e, n->b, &from, &index));
 	if (!index.error)
 		CP_TRY(index_of(e, n->c, &to, &index));
@@ -323,8 +337,15 @@ static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, s
 	if (to < from)
 		return cp_error_new(CP_ERR_USAGE, 0, "[%lld..%lld] ends before it begins",
 				    (long long)from, (long long)to);
+	if (shapes && from >= 0)
+		CP_TRY(shapes->ops->range(e->env, &a, (uint64_t)from, (uint64_t)(to - from) + 1,
+					  ret, &done));
+	if (done)
+		return NULL;
 	if (shapes)
 		CP_TRY(shapes->ops->row(e->env, &a, &a, &count, &done));
+	CP_TRY(check_bound(&whole, &a, from));
+	CP_TRY(check_bound(&whole, &a, to));
 	if (done && !a.error && (from < 0 || (uint64_t)to >= count))
 		return cp_error_new(CP_ERR_USAGE, 0, "[%lld..%lld] is not within its %llu elements",
 				    (long long)from, (long long)to, (unsigned long long)count);
@@ -352,6 +373,15 @@ static CP_ERROR repeat(struct evaluation *e, const struct cp_condition_node *n,
 	return NULL;
 }
 
+/* Is it a function by its name, which stands for its address? */
+static bool is_function(const struct cp_condition_node *n, const struct cp_thing *a)
+{
+	const struct cp_type *t = cp_type_strip(a->type), *to;
+
+	to = t && t->kind == CP_TYPE_POINTER ? cp_type_strip(t->target) : NULL;
+	return n->op == CP_OP_NAME && !a->in_memory && to && to->kind == CP_TYPE_FUNCTION;
+}
+
 static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node *n,
 			   struct cp_thing *ret)
 {
@@ -362,6 +392,14 @@ static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node 
 	/* `S::a` by itself is nothing, unless it is static. */
 	if (err && err->code == CP_ERR_NOT_FOUND && n->a->op == CP_OP_NAME && !n->a->file)
 		err = cp_member_pointer(e->env, n->a->text, err, ret, &done);
+	if (!err && !done && is_function(n->a, &a)) {
+		/* A virtual one is a pointer to a member. */
+		*ret = a;
+		err = cp_member_pointer(e->env, n->a->text, cp_error_new(CP_ERR_NOT_FOUND, 0, " "),
+					ret, &done);
+		cp_error_free(err);
+		return NULL;
+	}
 	if (err || done)
 		return err;
 	a = cp_thing_referred(e->env, a);

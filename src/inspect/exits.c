@@ -7,6 +7,9 @@
 #include "inspect/locate.h"
 #include "inspect/plan.h"
 
+#define DESTRUCTOR_DEPTH 16
+#define DESTRUCTOR_TYPES 1000 /* looked at for one variable */
+
 /* At an exit the frame is torn down: registers that a call preserves are the
  * caller's again, and what lies above the stack pointer is, too. Debug
  * information (clang's most) does not always say so. */
@@ -28,6 +31,40 @@ static bool is_torn_down(const struct cp_signature *s, const struct cp_place *pl
 	return false;
 }
 
+/* Does C++ destroy it: its class, or what it consists of? */
+static bool has_destructor(const struct cp_signature *s, const struct cp_type *type, unsigned depth,
+			   unsigned *left)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+	uint32_t i;
+
+	while (t && t->kind == CP_TYPE_ARRAY)
+		t = cp_type_strip(t->target);
+	if (!t || t->kind != CP_TYPE_STRUCT || depth > DESTRUCTOR_DEPTH || !*left)
+		return false;
+	--*left;
+	t = cp_type_complete(s->image, t);
+	d = cp_type_details(t);
+	for (i = 0; d && !(d->flags & CP_DETAILS_DESTRUCTOR) && i < d->member_count; i++)
+		if (has_destructor(s, d->members[i].type, depth + 1, left))
+			return true;
+	return d && d->flags & CP_DETAILS_DESTRUCTOR;
+}
+
+/* Objects in the function's own frame are destroyed before it returns; one that is the
+ * result is elsewhere. */
+static bool is_destroyed(const struct cp_signature *s, const struct cp_parameter *local)
+{
+	const struct cp_piece *p = &local->place.pieces[0];
+	unsigned left = DESTRUCTOR_TYPES;
+
+	return cp_language_is_cplusplus(s->function.language) &&
+	       local->place.how == CP_PLACE_DIRECT && local->place.count == 1 &&
+	       p->where == CP_PIECE_MEMORY && p->number == s->arch->sp &&
+	       has_destructor(s, local->type, 0, &left);
+}
+
 static bool place_locals(struct cp_signature *s, struct cp_exit *e)
 {
 	const struct cp_function_info *f = &s->function;
@@ -46,7 +83,9 @@ static bool place_locals(struct cp_signature *s, struct cp_exit *e)
 			cp_signature_set_constant(p, &f->locals[i]);
 		else
 			cp_locate(s, &f->locals[i], e->site, s->arch->ret_size, &p->place);
-		if (is_torn_down(s, &p->place))
+		if (is_destroyed(s, p))
+			p->place.how = CP_PLACE_DESTROYED;
+		else if (is_torn_down(s, &p->place))
 			p->place.how = CP_PLACE_GONE;
 		if (p->place.pieces[0].where == CP_PIECE_COMPUTED)
 			p->place.pieces[0].number |= CP_COMPUTED_AT_EXIT;

@@ -49,6 +49,7 @@ enum cp_place_how {
 	CP_PLACE_INDIRECT, /* the piece is the value's address */
 	CP_PLACE_UNSUPPORTED, /* nobody can tell, or what holds it is not captured */
 	CP_PLACE_GONE, /* optimised out */
+	CP_PLACE_DESTROYED, /* what its destructor left is there */
 };
 
 #define CP_PIECES_MAX 8

@@ -22,8 +22,9 @@
 const char *cp_value_error_name(unsigned error)
 {
 	static const char *const names[] = {
-		"",	 "optimized_out", "unreadable", "unavailable",	   "cycle",
-		"depth", "variadic",	  "incomplete", "not_constructed", "not_allocated"
+		"",	    "optimized_out", "unreadable", "unavailable",     "cycle",
+		"depth",    "variadic",	     "incomplete", "not_constructed", "not_allocated",
+		"destroyed"
 	};
 
 	return error < CP_ARRAY_SIZE(names) ? names[error] : "unavailable";
@@ -216,6 +217,37 @@ static void print_form(struct cp_buf *out, const cprof_value *form,
 	cp_buf_u8(out, ')');
 }
 
+/* A tuple of Rust's: fields that have numbers. */
+static bool is_tuple(const cprof_value *v)
+{
+	char name[16];
+	uint32_t i;
+
+	if (v->kind != CPROF_VALUE_STRUCT || v->cut || !v->type || v->type[0] != '(' ||
+	    (!v->count && strcmp(v->type, "()") != 0))
+		return false;
+	for (i = 0; i < v->count; i++) {
+		snprintf(name, sizeof(name), "__%" PRIu32, i);
+		if (!v->items[i].name || strcmp(v->items[i].name, name) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* `(1, "one")`, `(1,)`, `()`. */
+static void print_tuple(struct cp_buf *out, const cprof_value *v,
+			const struct cp_value_style *style, unsigned depth)
+{
+	uint32_t i;
+
+	cp_buf_u8(out, '(');
+	for (i = 0; i < v->count; i++) {
+		cp_buf_str(out, i ? ", " : "");
+		print(out, &v->items[i], style, depth + 1);
+	}
+	cp_buf_str(out, v->count == 1 ? ",)" : ")");
+}
+
 static void print_items(struct cp_buf *out, const cprof_value *v,
 			const struct cp_value_style *style, unsigned depth)
 {
@@ -263,6 +295,9 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 		break;
 	case CPROF_VALUE_NOT_CONSTRUCTED:
 		cp_buf_str(out, "<not constructed>");
+		break;
+	case CPROF_VALUE_DESTROYED:
+		cp_buf_str(out, "<destroyed>");
 		break;
 	case CPROF_VALUE_NOT_ALLOCATED:
 		cp_buf_str(out, "<not allocated>");
@@ -409,6 +444,8 @@ static void print(struct cp_buf *out, const cprof_value *v, const struct cp_valu
 			print_entry(out, v, style, depth);
 		else if (cp_value_is_form(v))
 			print_form(out, v->items, style, depth);
+		else if (is_tuple(v))
+			print_tuple(out, v, style, depth);
 		else
 			print_items(out, v, style, depth);
 		break;

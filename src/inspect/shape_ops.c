@@ -4,6 +4,7 @@
  */
 #include "inspect/shape_ops.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "inspect/shape_walk.h"
 
 #define STEPS (UINT64_C(1) << 20) /* nodes and slots, to find one */
+#define GATHERED_MOST (UINT64_C(1) << 20) /* bytes */
 #define LINKS 16 /* of what stands for something that stands for something */
 
 static const struct cp_type *completed(const struct cp_type *type)
@@ -29,7 +31,7 @@ struct question {
 	struct cp_error *(*ask)(struct question *q, struct cp_shape_scope *scope, bool *fits_ret);
 	const struct cp_thing *index; /* of the element, or NULL */
 	struct cp_thing found;
-	uint64_t count;
+	uint64_t from, count; /* elements */
 	bool done;
 };
 
@@ -93,6 +95,27 @@ struct hunt {
 	bool found;
 };
 
+/* Are they the same number? As keys of the first one's type are compared. */
+static bool is_same(const struct cp_expression_env *env, struct cp_thing *key,
+		    struct cp_thing *wanted)
+{
+	const struct cp_number a = cp_number_of(env, key), b = cp_number_of(env, wanted);
+	const struct cp_type *t = cp_type_strip(key->type);
+	long double x, y;
+
+	if (a.kind == CP_NUMBER_NONE || b.kind == CP_NUMBER_NONE || key->error)
+		return false;
+	if (a.kind == CP_NUMBER_INTEGER && b.kind == CP_NUMBER_INTEGER)
+		return a.i == b.i;
+	x = a.kind == CP_NUMBER_FLOAT ? a.f : (long double)a.i;
+	y = b.kind == CP_NUMBER_FLOAT ? b.f : (long double)b.i;
+	y = a.kind != CP_NUMBER_FLOAT || !t ? y
+	    : t->size == 4		    ? (long double)(float)y
+	    : t->size == 8		    ? (long double)(double)y
+					    : y;
+	return !(x < y) && !(x > y) && !isnan(x) && !isnan(y);
+}
+
 /* Is a key the one that is wanted? */
 static bool is_key(struct hunt *h, const struct cp_thing *key)
 {
@@ -114,8 +137,7 @@ static bool is_key(struct hunt *h, const struct cp_thing *key)
 		same = !a->cut && a->u.text.length == b->u.text.length &&
 		       !memcmp(a->u.text.bytes, b->u.text.bytes, a->u.text.length);
 	else if (a && b && a->kind != CPROF_VALUE_STRING && b->kind != CPROF_VALUE_STRING)
-		same = cp_number_of(&with, &own).i == cp_number_of(&with, &wanted).i &&
-		       cp_number_of(&with, &own).kind == CP_NUMBER_INTEGER && !own.error;
+		same = is_same(&with, &own, &wanted);
 	cp_value_arena_destroy(with.values);
 	return same;
 }
@@ -253,10 +275,91 @@ static CP_ERROR row(const struct cp_expression_env *env, const struct cp_thing *
 	return NULL;
 }
 
+/* ---- elements that are apart ---- */
+
+struct gathering {
+	struct question *q;
+	uint64_t seen, from, count; /* elements that are wanted */
+	const struct cp_type *type; /* of each */
+	uint8_t *bytes;
+	uint64_t size; /* of one */
+	uint8_t error; /* why one of them can't be had */
+	bool failed; /* no memory */
+};
+
+/* Copies one behind the others; false: that was the last one. */
+static bool gather(void *ctx, const struct cp_thing *key, const struct cp_thing *value)
+{
+	struct gathering *g = ctx;
+	struct cp_thing element = *value;
+	const struct cp_type *t = element.error ? NULL : completed(element.type);
+	const uint8_t *bytes;
+
+	(void)key;
+	if (element.error) {
+		g->error = element.error;
+		return false;
+	}
+	if (g->seen++ < g->from)
+		return true;
+	if (!g->bytes && t && t->size && t->size <= GATHERED_MOST / g->count) {
+		g->type = element.type;
+		g->size = t->size;
+		g->bytes = cp_arena_alloc(g->q->env->arena, g->size * g->count);
+	}
+	bytes = t && t->size == g->size && g->bytes ? cp_thing_bytes(g->q->env, &element) : NULL;
+	if (!bytes) {
+		g->failed = !element.error;
+		g->error = element.error;
+		return false;
+	}
+	memcpy(g->bytes + (g->seen - 1 - g->from) * g->size, bytes, g->size);
+	return g->seen < g->from + g->count;
+}
+
+static CP_ERROR ask_range(struct question *q, struct cp_shape_scope *scope, bool *fits_ret)
+{
+	struct gathering g = { .q = q, .from = q->from, .count = q->count };
+
+	if (scope->row->kind < CP_SHAPE_ITEMS || scope->row->terms[CP_TERM_key])
+		return NULL;
+	*fits_ret = q->count > GATHERED_MOST;
+	if (*fits_ret)
+		return cp_error_new(CP_ERR_USAGE, 0, "those are too many elements");
+	CP_TRY(cp_shape_walk(scope, STEPS, gather, &g));
+	*fits_ret = true;
+	if (!g.error && !g.failed && g.seen < g.from + g.count)
+		return cp_error_new(CP_ERR_USAGE, 0, "[%llu..%llu] is not within its %llu elements",
+				    (unsigned long long)g.from,
+				    (unsigned long long)(g.from + g.count - 1),
+				    (unsigned long long)g.seen);
+	if (g.failed)
+		return cp_error_new(CP_ERR_USAGE, 0, "those are too many elements");
+	q->done = true;
+	q->found = (struct cp_thing){ .error = g.error, .source = CPROF_SOURCE_MEMORY };
+	if (g.error)
+		return NULL;
+	q->found.type = cp_type_array_of(q->env->arena, g.type, g.count);
+	q->found.bytes = g.bytes;
+	q->found.size = g.size * g.count;
+	return q->found.type ? NULL : cp_error_nomem();
+}
+
+static CP_ERROR range(const struct cp_expression_env *env, const struct cp_thing *thing,
+		      uint64_t from, uint64_t count, struct cp_thing *ret, bool *done_ret)
+{
+	struct question q = { .env = env, .ask = ask_range, .from = from, .count = count };
+
+	CP_TRY(ask_through(&q, thing, ret));
+	*done_ret = q.done;
+	return NULL;
+}
+
 /* ---- all of them ---- */
 
 const struct cp_shape_ops cp_shape_ops = { .plan = cp_plan_shape,
 					   .build = cp_shape_build,
 					   .behind = behind,
 					   .element = element,
-					   .row = row };
+					   .row = row,
+					   .range = range };

@@ -236,6 +236,35 @@ const struct cp_shape_row cp_shapes_rust[] = {
 	  {
 		  TERM(value) = "v.value",
 	  } },
+	{ "Weak<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "(long)ptr.pointer != -1 && ptr.pointer->strong.value.value",
+		  TERM(value) = "ptr.pointer->value",
+		  TERM(none) = "dropped",
+	  } },
+	{ "Weak<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "(long)ptr.pointer != -1 && ptr.pointer->strong.v.value",
+		  TERM(value) = "ptr.pointer->data",
+		  TERM(none) = "dropped",
+	  } },
+	{ "NonZero*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "__0.__0",
+	  } },
+	{ "NonZero*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "__0",
+	  } },
+	{ "OnceCell<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "inner.value",
+	  } },
 	{ "NonNull<*",
 	  CP_SHAPE_VALUE,
 	  {

@@ -490,6 +490,8 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		cp_build_error(v, CPROF_VALUE_INCOMPLETE, from.address);
 	} else if (t->kind == CP_TYPE_VOID) {
 		v->kind = CPROF_VALUE_VOID;
+	} else if (!t->size && t->name && !strcmp(t->name, "()")) {
+		v->kind = CPROF_VALUE_STRUCT; /* Rust's: a tuple of nothing */
 	} else if (is_aggregate(t)) {
 		build_aggregate(b, v, t, from, depth, hops);
 	} else if (from.size < t->size || !t->size) {

@@ -108,6 +108,41 @@ def coverage(table, quick):
         if not quick:
             covered_work(table, rounds, plain, gcov, "it works for seconds there", "4000")
     test_program(table, rounds)
+    exact_counts(table, rounds)
+
+
+def exact_counts(table, rounds):
+    """How often each block was executed: by detours, and by a breakpoint each."""
+    table.section("coverage: exact counts of short work in a sixth of a program of 600 functions")
+    with tempfile.TemporaryDirectory() as directory, recording() as data:
+        work, stops = ["20", "100"], {}
+        plain, gcov = build(directory, functions=600), None
+        try:
+            gcov = build(directory, "--coverage", functions=600)
+        except LeftOut as why:
+            table.left_out("gcov's build", str(why))
+        ways = {"native": lambda: seconds([plain, *work])}
+        for name, options in (("cover --count", []), ("cover --count --traps", ["--traps"])):
+            ways[name] = functools.partial(counted, name, stops, data, [*options, "--", plain, *work])
+        if gcov:
+            ways["gcov's build"] = lambda: seconds([gcov, *work], cwd=directory)
+        milliseconds(table, *measured(rounds, ways), stops)
+
+
+def counted(name, stops, data, command):
+    took = seconds([CPROF, "cover", "--count", "-q", "-o", data, *command], stderr=NULL)
+    stops[name] = report(data)["overhead"]["stops"]
+    return took
+
+
+def milliseconds(table, figures, out, stops=None):
+    for name, values in figures.items():
+        if name in out:
+            table.left_out(name, out[name])
+            continue
+        against = f"{stops[name]} stops" if stops and name in stops else ""
+        table.row(name, f"{statistics.median(values) * 1e3:.0f} ms", against,
+                  spread(values, lambda v: f"{v * 1e3:.0f} ms"))
 
 
 def test_program(table, rounds):
@@ -126,12 +161,7 @@ def test_program(table, rounds):
                 seconds, [CPROF, "cover", "-q", f"--branches={branches}", "-o", data, "--", plain, *work], stderr=NULL)
         if gcov:
             ways["gcov's build"] = lambda: seconds([gcov, *work], cwd=directory)
-        figures, out = measured(rounds, ways)
-        for name, values in figures.items():
-            if name in out:
-                table.left_out(name, out[name])
-            else:
-                table.row(name, f"{statistics.median(values) * 1e3:.0f} ms", "", spread(values, lambda v: f"{v * 1e3:.0f} ms"))
+        milliseconds(table, *measured(rounds, ways))
 
 
 def covered_work(table, rounds, plain, gcov, what, times):

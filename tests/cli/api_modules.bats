@@ -395,3 +395,11 @@ let_go() {
 	# One key for many events.
 	awk -F'[ ,]+' '{ exit !($8 <= $2 / 4) }' counted || { cat counted; false; }
 }
+
+@test "a stack that is walked again is what was captured, whatever was walked between" {
+	for how in --max-rate=0 --traps; do
+		"$CPROF" run -q -o x.data $how --plugin-dir="$BUILD/tests/modules" --profile=rewalks:said -- \
+			"$TRACEES/counted" --depth=6
+		grep -Eq '^events [0-9]{4,}, frames [0-9]{5,}, differ 0, other functions 0$' said || { cat said; false; }
+	done
+}

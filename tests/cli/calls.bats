@@ -880,3 +880,43 @@ END
 		! "$CPROF" replay x.data | grep -E 'kept_text.*\((<unreadable|NULL)' || return 1
 	done
 }
+
+@test "--locals: of what destructors have ended that is said, and not what they left" {
+	needs g++
+	cat >ended.cpp <<'END'
+#include <cstdio>
+#include <string>
+struct ends { int n; ~ends() { std::printf("%d ended\n", n); n = -1; } };
+struct holds { int k; ends in; };
+struct copies { int n; copies(int i) : n(i) {} copies(const copies &o) : n(o.n) {} };
+struct plain { int a, b; };
+extern "C" __attribute__((noinline)) int look(int n)
+{
+	ends one{ n };
+	holds held{ 1, { n + 1 } };
+	std::string text = "a text that is on the heap, and longer than what fits in";
+	ends row[2] = { { n + 2 }, { n + 3 } };
+	copies copied(n);
+	plain p{ n, 2 };
+	ends *pointer = nullptr;
+	asm volatile("" : : "r"(&one), "r"(&held), "r"(&text), "r"(row), "r"(&copied), "r"(&p), "r"(&pointer) : "memory");
+	return n + (int)text.size();
+}
+int main()
+{
+	look(7);
+}
+END
+	for compiler in "g++ -O0" "g++ -O2" "clang++ -O0 -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -o ended ended.cpp
+		"$CPROF" run -q -o x.data -t look -l -- ./ended >said
+		[ "$(grep -c ended said)" = 4 ]
+		"$CPROF" replay x.data | sed -n 's/.*\[\(.*\)\].*/\1/p' >told
+		diff told - <<-'END' || { echo "$compiler"; return 1; }
+			one=<destroyed>, held=<destroyed>, text=<destroyed>, row=<destroyed>, copied={n=7}, p={a=7, b=2}, pointer=NULL
+		END
+	done
+	"$CPROF" replay --json x.data | jq -e 'select(.event == "leave").locals[0] | .value == null and .error == "destroyed"'
+}

@@ -100,6 +100,24 @@ counted() {
 	done
 }
 
+# They have two bytes, or three. Where one fails and is gone back to, it was come to once.
+@test "a block without room for a jump is counted on the one way that leads to it" {
+	needs jq
+	source="$SOURCES/tests/cli/cover_ways.c"
+	built ways -O0
+	"$CPROF" cover -q --count --lcov=fast -o x.data -- ./ways 1000 work >out
+	"$CPROF" cover -q --count --traps --lcov=slow -- ./ways 1000 work >>out
+	diff fast slow
+	assert_equal "$(sort -u out)" '11695733380 0'
+	assert [ "$("$CPROF" report --json x.data | jq .overhead.stops)" -lt 3500 ]
+	built ways -O1
+	"$CPROF" cover -q --count --lcov=fast -- ./ways 9 fault >out
+	"$CPROF" cover -q --count --traps --lcov=slow -- ./ways 9 fault >>out
+	diff fast slow
+	assert_equal "$(sort -u out)" '72 1'
+	assert_equal "$(count fast read),$(count fast odd),$(count fast after)" 4,4,9
+}
+
 @test "a stack without room for a detour: breakpoints come in its place" {
 	cat >deep.c <<-'END'
 		#include <setjmp.h>

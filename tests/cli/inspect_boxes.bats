@@ -252,7 +252,7 @@ of() {
 	needs g++
 	g++ -g -std=c++20 -o boxes "$SOURCES/tests/cli/inspect_boxes.cpp"
 	begin boxes
-	"$CPROF" inspect --limit=3 "$pid" 'by_name["two"]' 'by_number[5]' 'deep["x"][1][0]' 'ring[2]' 'stacked[1]' \
+	"$CPROF" inspect --limit=3 "$pid" 'by_name["two"]' 'by_number[5]' 'deep["x"][1][0]' 'ring[2]' 'ring[1..2]' 'stacked[1]' \
 		'numbers[0..1]' 'texts[1][0..1]' 'unique->x' 'weak->y' '*shared' 'chain[1]' 'three[1]' "by_letter['b']" \
 		'either_point.x' 'maybe + 1' 'counter == 42' 'by_name["two"] * 3' 'short_text == "short"' 'no_weak' \
 		'not_at_all' 'no_function' by_number flags hashed_many >said
@@ -261,6 +261,7 @@ of() {
 		by_number[5] = "number 44"
 		deep["x"][1][0] = "y"
 		ring[2] = 141
+		ring[1..2] = {140, 141}
 		stacked[1] = 2
 		numbers[0..1] = {1, 2}
 		texts[1][0..1] = "tw"
@@ -298,7 +299,6 @@ of() {
 		numbers[7]|numbers[7]: there is no element 7 of 3
 		numbers[2..3]|numbers[2..3]: [2..3] is not within its 3 elements
 		chain[-1]|chain[-1]: there is no element -1 of 3
-		ring[1..2]|ring[1..2]: no pointer and no array: it is of type deque<int, std::allocator<int> >
 		couple[0]|couple[0]: no pointer and no array: it is of type pair<int, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >
 	END
 	finish
@@ -492,4 +492,69 @@ END
 	finish
 	"$CPROF" run -q -o x.data -t inspect_forms::look -a -- ./forms </dev/null >/dev/null
 	"$CPROF" replay x.data | grep -F 'look(Some(5), None, &Some({x=1, y=2}))'
+}
+
+@test "keys that are no whole numbers, rows out of what is in pieces, and bounds" {
+	needs g++
+	cat >rows.cpp <<'END'
+#include <array>
+#include <bitset>
+#include <cstdio>
+#include <deque>
+#include <list>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+std::map<double, int> doubles{ { 1.5, 10 }, { 0.1, 20 }, { 3, 30 } };
+std::unordered_map<float, int> floats{ { 0.1f, 5 }, { 2, 6 } };
+std::vector<bool> bits{ true, false, true, true, false, true, false };
+std::deque<std::string> texts;
+std::bitset<70> set{ 0x2d };
+std::list<int> list{ 1, 2, 3, 4, 5 };
+std::array<int, 4> fixed{ 1, 2, 3, 4 };
+template <class T> static void show(const char *text, T from, int first, int last)
+{
+	std::printf("%s = {", text);
+	for (int i = 0; i <= last; i++, ++from)
+		if (i >= first)
+			std::printf("%s%s", *from ? "true" : "false", i < last ? ", " : "}\n");
+}
+int main()
+{
+	for (int i = 0; i < 100; i++)
+		texts.push_back("number " + std::to_string(i));
+	std::printf("doubles[1.5] = %d\ndoubles[0.1] = %d\ndoubles[3] = %d\n", doubles[1.5], doubles[0.1], doubles[3]);
+	std::printf("floats[0.1] = %d\nfloats[2] = %d\n", floats[0.1], floats[2]);
+	show("bits[2..5]", bits.begin(), 2, 5);
+	std::printf("set[1..3] = {%s, %s, %s}\n", set[1] ? "true" : "false", set[2] ? "true" : "false", set[3] ? "true" : "false");
+	std::printf("texts[15..17] = {\"%s\", \"%s\", \"%s\"}\n", texts[15].c_str(), texts[16].c_str(), texts[17].c_str());
+	std::printf("texts[15..17][1] = \"%s\"\n", texts[16].c_str());
+	std::printf("list[1..2] = {%d, %d}\nfixed[1..3] = {%d, %d, %d}\nfixed[3] = %d\nready\n", *std::next(list.begin()), *std::next(list.begin(), 2),
+		fixed[1], fixed[2], fixed[3], fixed[3]);
+	std::fflush(stdout);
+	std::getchar();
+}
+END
+	for compiler in "g++ -O0" "clang++ -O0 -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -std=c++17 -g -o rows rows.cpp
+		begin rows
+		sed -n 's/ = .*//p' said >asked
+		mapfile -t asked <asked
+		"$CPROF" inspect "$pid" "${asked[@]}" | diff <(grep -v ready said) -
+		while IFS='|' read -r expression message; do
+			separately "$CPROF" inspect "$pid" "$expression"
+			[ "${stderr%%$'\n'*}" = "cprof: $expression: $message" ]
+		done <<-'END'
+			doubles[9.5]|none of its 3 keys is that
+			fixed[4]|there is no element 4 of 4
+			fixed[-1]|there is no element -1 of 4
+			fixed[3..4]|there is no element 4 of 4
+			list[3..7]|[3..7] is not within its 5 elements
+			texts[0..2000000]|those are too many elements
+		END
+		finish
+	done
 }

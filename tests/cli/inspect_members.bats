@@ -237,3 +237,39 @@ gdb_says() {
 		done
 	done
 }
+
+@test "a function is a value by its name, as gdb has it" {
+	needs gdb g++
+	cat >named.cpp <<-'END'
+		#include <cstdio>
+		struct A { int x; int plain(int) const; virtual int virt(); static int stat(int); };
+		int A::plain(int i) const { return i + x; }
+		int A::virt() { return 1; }
+		int A::stat(int i) { return i; }
+		namespace ns { int called(int i) { return i; } }
+		static int local(int i) { return i * 2; }
+		extern "C" int of_c(void) { return 3; }
+		int (*of_ns)(int) = &ns::called, (*of_local)(int) = local;
+		int (A::*of_plain)(int) const = &A::plain;
+		int main()
+		{
+			A a;
+			a.x = of_c();
+			std::printf("ready %d\n", (a.*of_plain)(3) + a.virt() + A::stat(2) + of_ns(2) + of_local(2));
+			std::fflush(stdout);
+			return std::getchar() > 0;
+		}
+	END
+	local names=(of_c A::plain '&A::plain' '&A::virt' '&A::stat' ns::called '&ns::called' local
+		'of_ns==ns::called?1:0' 'of_ns==&ns::called?1:0' 'of_local==ns::called?1:0' '(long)&ns::called')
+	for how in "-O0" "-O0 -no-pie"; do
+		# shellcheck disable=SC2086
+		g++ -g $how -o named named.cpp
+		begin named
+		gdb_says "${names[@]}"
+		sed -i 's/^[({].* 0x[0-9a-f]* <\(.*\)>$/\1/; s/^of_c()$/of_c/' gdb
+		"$CPROF" inspect "$pid" "${names[@]}" | sed 's/^.* = //' | diff gdb -
+		[ "$("$CPROF" inspect "$pid" main '&main')" = $'main = main\n&main = main' ]
+		finish
+	done
+}

@@ -52,14 +52,14 @@ unless_unknown() {
 		right=0
 		while IFS=$'\t' read -r function position text; do
 			case $function.$position in
-			pair.0) unless_unknown "$text" '{__0=1, __1=1.5}' pair ;;
+			pair.0) unless_unknown "$text" '(1, 1.5)' pair ;;
 			texts.0) unless_unknown "$text" '"abc"' s ;;
 			texts.1) unless_unknown "$text" '"hello"' t ;;
 			texts.2) unless_unknown "$text" 3 n ;;
 			point.0) unless_unknown "$text" '{x=1, y=2, z=3.5}' p ;;
-			point.1) unless_unknown "$text" '{__0=4, __1=5.5, __2=6}' q ;;
+			point.1) unless_unknown "$text" '(4, 5.5, 6)' q ;;
 			option.0) unless_unknown "$text" 'Some(5)' o ;;
-			option.1) unless_unknown "$text" '{__0=10, __1=20}' w ;;
+			option.1) unless_unknown "$text" '(10, 20)' w ;;
 			option.2) unless_unknown "$text" true b ;;
 			esac
 		done < <("$CPROF" replay --json d | jq -r 'select(.event == "enter") |

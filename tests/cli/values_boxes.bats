@@ -181,3 +181,43 @@ END
 	"$CPROF" replay x.data | sed -n 's/.* \(look(.*)\) .*/\1/p' >told
 	diff said told
 }
+
+@test "Rust: tuples, nothing, numbers that are not 0, cells that are set once, and weak pointers" {
+	needs rustc
+	cat >small.rs <<'END'
+use std::cell::*;
+use std::num::*;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+pub static mut SUM: usize = 0;
+#[inline(never)]
+#[no_mangle]
+pub fn look(u: (), t: &(i32, String), one: &(u8,), w: &std::rc::Weak<i32>, gone: &std::rc::Weak<i32>, never: &std::rc::Weak<i32>,
+	aw: &std::sync::Weak<i32>, n: NonZeroU32, i: &NonZeroI64, some: Option<NonZeroU8>, set: &OnceCell<i32>, unset: &OnceCell<i32>,
+	nested: &(u8, (i16, &str)), nothing: &Option<()>) -> i32 {
+	unsafe { SUM += w.strong_count() + gone.strong_count() + never.strong_count() + aw.strong_count() }
+	let _ = u;
+	t.0 + one.0 as i32 + n.get() as i32 + i.get() as i32 + some.map_or(0, |x| x.get() as i32) + *set.get().unwrap()
+		+ unset.get().copied().unwrap_or(0) + nested.0 as i32 + nothing.is_some() as i32
+}
+fn main() {
+	let (r, a) = (Rc::new(5), Arc::new(6));
+	let gone = Rc::downgrade(&Rc::new(9));
+	let set = OnceCell::new();
+	set.set(7).unwrap();
+	let t = (1, "one".to_string());
+	let nested = (2u8, (3i16, "x"));
+	let m = Mutex::new(());
+	look((), &t, &(4,), &Rc::downgrade(&r), &gone, &std::rc::Weak::new(), &Arc::downgrade(&a), NonZeroU32::new(8).unwrap(),
+		&NonZeroI64::new(-9).unwrap(), NonZeroU8::new(10), &set, &OnceCell::new(), &nested, &Some(()));
+	println!("look({:?}, &{:?}, &{:?}, &{}, &dropped, &dropped, &{}, {}, &{}, Some({}), &{:?}, &{:?}, &{:?}, &{:?})", (), t, (4,), r, a, 8, -9, 10,
+		set.get(), None::<()>, nested, m.lock().ok().map(|x| *x));
+}
+END
+	rustc -g -o small small.rs
+	for how in --traps --elements; do
+		"$CPROF" run -q -o x.data $how -t look -a -- ./small >said
+		"$CPROF" replay x.data | sed -n 's/.* \(look(.*)\) .*/\1/p' | sed 's/Some({__0={__0=10}})/Some(10)/' >told
+		diff said told
+	done
+}

@@ -11,10 +11,10 @@ import sys
 UNKNOWN = ("<unavailable>", "<optimized out>")
 ALONE = {
     "turn": (["&{a=1, b=2, c=3, d=4}"], "{a=4, b=3, c=2, d=1}"),
-    "after": (['{__0=5, __1="five"}', "'\u00e9'", "8", "77"], "327"),
+    "after": (['(5, "five")', "'\u00e9'", "8", "77"], "327"),
     "array": (["6"], "{6, 2}"),
     "constant": (None, "5"),
-    "half": (None, "{__0=1, __1=7}"),
+    "half": (None, "(1, 7)"),
     "unused": (None, "11"),
 }
 

@@ -275,6 +275,25 @@ static void test_callers(void)
 	by_known = false;
 }
 
+/* Each page of the table is a fault in each process: it has few, and callers are all over it. */
+static void test_callers_table(void)
+{
+	uint8_t pages[1u << (CP_DETOUR_CALLER_BITS - 12)] = { 0 };
+	unsigned log, used = 0;
+	uint64_t at;
+
+	for (log = 12; log <= 24; log++)
+		for (at = UINT64_C(0x555555550000); at < UINT64_C(0x555555560000); at += 5) {
+			uint32_t place = cp_detour_caller(at, 0, log);
+
+			CHECK(place < 1u << CP_DETOUR_CALLER_BITS && place < 1u << (log - 1));
+			pages[place >> 12] = 1;
+		}
+	for (at = 0; at < sizeof(pages); at++)
+		used += pages[at];
+	CHECK_U64(used, sizeof(pages));
+}
+
 int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_stop, .sa_flags = SA_SIGINFO };
@@ -285,6 +304,7 @@ int main(void)
 	test_ask_decided();
 	test_stops();
 	test_callers();
+	test_callers_table();
 	CHECK_U64(tracer.other, 0);
 	TEST_MAIN_END;
 }

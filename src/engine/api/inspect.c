@@ -217,6 +217,7 @@ static cprof_status status_of(uint8_t error)
 	case CPROF_VALUE_TOO_DEEP:
 	case CPROF_VALUE_VARIADIC:
 	case CPROF_VALUE_INCOMPLETE:
+	case CPROF_VALUE_DESTROYED:
 		break;
 	}
 	return CPROF_E_NO_DEBUG_INFO;

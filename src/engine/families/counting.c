@@ -47,14 +47,38 @@ uint32_t engine_counting_slots(const struct engine_cover *cover)
 	return cover->counting ? cover->counting->slots : 0;
 }
 
-static bool add_point(struct points *points, uint64_t address, uint32_t number, bool jump)
+/* The way that alone leads to a block. */
+struct entry {
+	uint64_t from; /* the jump */
+	uint8_t way; /* enum cp_detour_way; ANY_WAY: there are others */
+};
+
+static struct entry *find_entries(const struct engine_cover *cover)
 {
-	return cp_vec_push(&points->items, ((struct cp_detour_point){ address, number, jump }));
+	struct entry *made = calloc(cover->blocks.count + 1, sizeof(*made));
+	const struct cp_probe_branch *b;
+
+	cp_vec_for_each(&cover->branches, b) {
+		if (made && b->size && b->taken_block != CP_NO_BLOCK)
+			made[b->taken_block] = (struct entry){ b->address, CP_DETOUR_TAKEN };
+		if (made && b->size && b->passed_block != CP_NO_BLOCK)
+			made[b->passed_block] = (struct entry){ b->address, CP_DETOUR_PASSED };
+	}
+	return made;
+}
+
+static bool add_point(struct points *points, uint64_t address, uint32_t number, bool jump,
+		      const struct entry *entry)
+{
+	return cp_vec_push(&points->items,
+			   ((struct cp_detour_point){ address, number, jump,
+						      entry ? entry->way : CP_DETOUR_ANY_WAY,
+						      entry ? entry->from : 0 }));
 }
 
 /* Blocks and watched branches of a function, by address: a branch ends its block. */
 static bool find_points(const struct engine_cover *cover, const struct engine_covered *f,
-			struct points *ret)
+			const struct entry *entries, struct points *ret)
 {
 	uint32_t block = f->first_block, branch = f->first_branch;
 	uint32_t blocks = block + f->block_count, branches = branch + f->branch_count;
@@ -69,12 +93,12 @@ static bool find_points(const struct engine_cover *cover, const struct engine_co
 				ok = add_point(ret, b->address,
 					       engine_cover_own(cover, branch) -
 						       cover->first_counter,
-					       true);
+					       true, NULL);
 			branch++;
 		} else if (block < blocks) {
 			if (cover->blocks.items[block].insn_size)
 				ok = add_point(ret, cover->blocks.items[block].address, block,
-					       false);
+					       false, &entries[block]);
 			block++;
 		} else {
 			break;
@@ -93,8 +117,13 @@ static void note_windows(struct engine_count_windows *c)
 	cp_vec_for_each(&c->windows.items, w) {
 		c->slots +=
 			1 + (w->how == CP_DETOUR_BY_HOP) + (uint32_t)__builtin_popcount(w->begins);
-		for (i = 0; i < w->site_count; i++)
-			c->of[w->sites[i].number] = (uint32_t)(w - c->windows.items.items) + 1;
+		for (i = 0; i < w->site_count; i++) {
+			uint32_t number = (uint32_t)(w - c->windows.items.items) + 1;
+
+			c->of[w->sites[i].number] = number;
+			if (w->sites[i].block)
+				c->of[w->sites[i].block - 1] = number;
+		}
 	}
 }
 
@@ -159,27 +188,39 @@ static bool settle(struct engine_count_windows *c, const struct points *all)
 	return ok;
 }
 
+static size_t count_others(const struct engine_count_windows *c, const struct points *all)
+{
+	const struct cp_detour_point *p;
+	size_t n = 0;
+
+	cp_vec_for_each(&all->items, p)
+		n += !c->of[p->number];
+	return n;
+}
+
 static bool plan_all(cprof_session *s, cprof_assembly *a, const struct engine_cover *cover,
 		     struct engine_count_windows *c, struct points *all)
 {
 	const struct engine_covered *f;
 	const struct cp_detour_point *p;
+	struct entry *entries = find_entries(cover);
 	struct points points = { 0 };
-	bool ok = true;
+	bool ok = entries != NULL;
 
 	cp_vec_for_each(&cover->functions, f) {
 		if (!ok || !f->complete)
 			continue;
-		ok = find_points(cover, f, &points) &&
+		ok = find_points(cover, f, entries, &points) &&
 		     engine_windows_points(s, a, f->function, points.items.items,
 					   points.items.count, &c->windows);
 	}
 	cp_vec_for_each(&cover->functions, f) {
-		ok = ok && find_points(cover, f, &points);
+		ok = ok && find_points(cover, f, entries, &points);
 		cp_vec_for_each(&points.items, p)
 			ok = ok && cp_vec_push(&all->items, *p);
 	}
 	cp_vec_free(&points.items);
+	free(entries);
 	return ok;
 }
 
@@ -200,8 +241,8 @@ void engine_counting_plan(cprof_session *s, cprof_assembly *a, struct engine_cov
 	if (!c->of || !plan_all(s, a, cover, c, &all) || !settle(c, &all))
 		engine_counting_free(cover);
 	else
-		cp_info("%s: %zu windows for %zu places that are counted", a->path,
-			c->windows.items.count, all.items.count);
+		cp_info("%s: %zu windows for %zu places that are counted, %zu have breakpoints",
+			a->path, c->windows.items.count, all.items.count, count_others(c, &all));
 	cp_vec_free(&all.items);
 }
 

@@ -237,6 +237,37 @@ static bool goes_on(const cprof_session *s, const struct engine_capture *c)
 	       !(c->raw && engine_stands_still(s, c));
 }
 
+/* Are the frames those of the current capture already? Samples have more to them. */
+static bool is_walked(const cprof_session *s)
+{
+	const struct engine_capture *c = &s->current.capture;
+	const struct engine_walked *w = &s->walked;
+	const struct cp_arch *arch = cp_arch_host();
+
+	return w->count && w->thread == s->current.thread && w->ts_ns == c->ts_ns &&
+	       w->pc == c->regs.r[arch->pc] && w->sp == c->regs.r[arch->sp] &&
+	       w->stack == c->stack && w->held == c->held && !s->current.sample &&
+	       !s->current.repeat;
+}
+
+static void note_walked(cprof_session *s, size_t count, enum cp_unwind_end end)
+{
+	const struct engine_capture *c = &s->current.capture;
+	const struct cp_arch *arch = cp_arch_host();
+
+	if (s->current.hit && !s->current.sample)
+		s->walked = (struct engine_walked){
+			.thread = s->current.thread,
+			.ts_ns = c->ts_ns,
+			.pc = c->regs.r[arch->pc],
+			.sp = c->regs.r[arch->sp],
+			.stack = c->stack,
+			.held = c->held,
+			.count = count,
+			.end = end,
+		};
+}
+
 static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
 			size_t *count_ret, enum cp_unwind_end *end_ret)
 {
@@ -263,6 +294,12 @@ static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame
 		.pid = p->pid,
 	};
 
+	if (!seed && !frame_pointers && is_walked(s)) {
+		*count_ret = s->walked.count;
+		*end_ret = s->walked.end;
+		return true;
+	}
+	s->walked.count = 0;
 	if (s->current.repeat)
 		return restore_kept(s, s->current.thread, count_ret, end_ret);
 	if (unwinder == CP_UNWINDER_LIBUNWIND_PTRACE && goes_on(s, c))
@@ -283,6 +320,8 @@ static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame
 		if (s->mode == CPROF_SAMPLE_MODE_REAL)
 			keep(s, s->current.thread, *count_ret, *end_ret);
 	}
+	if (!seed && !frame_pointers)
+		note_walked(s, *count_ret, *end_ret);
 	return *count_ret != 0;
 }
 
@@ -293,8 +332,12 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 	size_t i;
 
 	walked = walk_frames(s, seed, frame_pointers, count_ret, end_ret);
+	if (s->walked.count && s->walked.met)
+		return walked;
+	s->walked.met = true;
 	for (i = 0; walked && !repeats && i < *count_ret; i++)
-		engine_code_met(s->current.process, s->frames[i].pc.v);
+		if (!i || s->frames[i].pc.v != s->frames[i - 1].pc.v)
+			engine_code_met(s->current.process, s->frames[i].pc.v);
 	return walked;
 }
 
@@ -519,14 +562,18 @@ static cprof_status walk_one(struct walk *w, cprof_thread *t, const cprof_contex
 		s->frames = frames;
 		return CPROF_E_OUT_OF_MEMORY;
 	}
+	if (s->walking)
+		s->walked.count = 0;
 	s->walking++;
 	if (t)
 		status = walk_other(w, t, seed, seed_size, false);
 	else
 		status = walk_current(w, seed, seed_size, &before);
 	s->walking--;
-	if (s->walking)
+	if (s->walking) {
+		s->walked.count = 0;
 		free(s->frames);
+	}
 	s->frames = frames;
 	return status;
 }

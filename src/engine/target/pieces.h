@@ -9,6 +9,7 @@
 #include <cprof/types.h>
 
 #include "base/map.h"
+#include "unwind/unwind.h"
 
 /* A piece of an image, at link-time addresses, which a function's detours need, or a window
  * that counts. */
@@ -30,6 +31,17 @@ struct engine_kept_frame {
 	uint64_t pc, cfa;
 	uint32_t flags;
 	uint32_t by;
+};
+
+/* Of which capture a session's frames are: several who look at an event walk it. */
+struct engine_walked {
+	const cprof_thread *thread;
+	uint64_t ts_ns, pc, sp;
+	const uint8_t *stack;
+	bool held;
+	size_t count; /* 0: of none that comes again */
+	enum cp_unwind_end end;
+	bool met; /* engine_code_met() was called for them */
 };
 
 /* Stacks of a process that were walked as long as its texts were these

@@ -253,6 +253,7 @@ struct cprof_session {
 	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct engine_coverage *coverage; /* NULL: not asked for */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
+	struct engine_walked walked;
 	uint64_t stack_keys; /* that were given to processes */
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */

@@ -221,7 +221,7 @@ static void look_at_method(struct reading *r, const struct cp_attrs *a, const st
 	cp_attr_number(&a->defaulted, &n);
 	if (name[0] == '~') {
 		if (n != DW_DEFAULTED_in_class)
-			r->to->flags |= CP_DETAILS_NONTRIVIAL;
+			r->to->flags |= CP_DETAILS_NONTRIVIAL | CP_DETAILS_DESTRUCTOR;
 		return;
 	}
 	if (!own || strlen(name) != length || strncmp(name, own, length) || !children ||

@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 
 #include "link/coverage.h"
+#include "tracer/known/again.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/space.h"
@@ -57,7 +58,9 @@ bool fault_tell(struct tracer *tr, struct thread *t, int signal, uint64_t seen_n
 		.entered = t->entered,
 	};
 	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct space *space = t->process->space;
 	struct cp_syscall_state s;
+	struct cp_regs regs;
 
 	if (tr->ending || t->process->guest || !is_fault(t->tid, signal) ||
 	    !regs_read(t->tid, prstatus))
@@ -65,8 +68,13 @@ bool fault_tell(struct tracer *tr, struct thread *t, int signal, uint64_t seen_n
 	unslot_regs(t, prstatus);
 	cp_arch_syscall_state(prstatus, &s);
 	e.pc = s.pc;
-	if (!is_new(tr, t->process->space, e.pc))
+	if (!is_new(tr, space, e.pc))
 		return false;
+	/* A block may be counted on the way of a jump to it (detour/points.h): when its handler
+	 * goes back there, a breakpoint stands in its place, as it does for detours that fail. */
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	if (space->code.count && !space_any_armed(space, space_site(space, e.pc)))
+		again_expect_changed(t, &regs);
 	emit_event(tr, &e.e, sizeof(e));
 	return true;
 }
