@@ -289,6 +289,33 @@ CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
 	return leave(s, t, cp_span_put_right(said, &right));
 }
 
+CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns)
+{
+	struct cp_spans_thread *t = thread_of(s, enter->thread);
+	const uint32_t *count = t ? again(t, enter->function) : NULL;
+	struct cp_span span = {
+		.id = ++s->last_id,
+		.thread = enter->thread,
+		.function = enter->function,
+		.location = enter->function,
+		.depth = enter->depth,
+		.entered = true,
+		.start_ns = offset(s, enter->ts_ns),
+		.end_ns = offset(s, end_ns),
+		.end = CP_SPAN_RETURNED,
+		.target = CP_RECORD_NONE,
+	};
+
+	if (!count)
+		return cp_error_nomem();
+	span.again = *count;
+	span.outer = outer(t, enter->depth);
+	span.duration_ns = span.end_ns - span.start_ns;
+	cp_call_settle(s->costs, 0, span.duration_ns, &span.overhead_ns, &span.uncertain_ns);
+	settle(&span);
+	return s->to->end(s->ctx, &span, NULL);
+}
+
 CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns)
 {
 	size_t i;

@@ -125,6 +125,10 @@ const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said
 					       struct cp_record_call *right);
 /* The next event of the family of calls, in the order in which they were served. */
 CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *call);
+/* The same of a call that returned before anything else of its thread came, by `costs`: its two
+ * events, where nobody wants to be told that it begins, hides calls or names functions
+ * otherwise, and no event is missing. `end` gets no event. */
+CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns);
 /* Nothing more comes: what is open is over as OPEN. */
 CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns);
 /* Calls `each` for every open call as it would be if it ended at `end_ns`, the outermost

@@ -74,20 +74,40 @@ static void use_spans(struct cp_sums *s)
 	s->spans.ctx = s;
 }
 
-CP_ERROR cp_sums_event(struct cp_sums *s, uint32_t process, const struct cp_record_call *call)
+/* False: there was no memory for it in the recording, which has failed. */
+static bool is_named(uint32_t process, const struct cp_record_call *call)
 {
-	struct cp_sums_thread *t;
+	return process != CP_RECORD_NONE && call->thread != CP_RECORD_NONE &&
+	       call->function != CP_RECORD_NONE;
+}
 
-	if (process == CP_RECORD_NONE || call->thread == CP_RECORD_NONE ||
-	    call->function == CP_RECORD_NONE)
-		return NULL; /* there was no memory for it in the recording, which has failed */
-	t = thread_of(s, call->thread);
+/* Something of the thread comes. */
+static struct cp_error *begin(struct cp_sums *s, uint32_t process, uint32_t thread)
+{
+	struct cp_sums_thread *t = thread_of(s, thread);
+
 	if (!t)
 		return cp_error_nomem();
 	t->process = process;
 	use_spans(s);
+	return NULL;
+}
+
+CP_ERROR cp_sums_event(struct cp_sums *s, uint32_t process, const struct cp_record_call *call)
+{
+	if (!is_named(process, call))
+		return NULL;
+	CP_TRY(begin(s, process, call->thread));
 	s->events += call->kind != CP_RECORD_DISARMED; /* which is kept */
 	return cp_spans_event(&s->spans, call);
+}
+
+/* A call and its return, with nothing between them. */
+static bool is_leaf(const struct cp_call_entry e[2])
+{
+	return e[0].kind == CP_RECORD_ENTER && e[1].kind == CP_RECORD_LEAVE &&
+	       e[0].function == e[1].function && e[0].depth == e[1].depth &&
+	       e[0].ts_ns <= e[1].ts_ns && !e[1].flags;
 }
 
 CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
@@ -98,6 +118,9 @@ CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
 	struct cp_error *err = NULL;
 	size_t i;
 
+	if (process == CP_RECORD_NONE || thread == CP_RECORD_NONE)
+		return NULL;
+	CP_TRY(begin(s, process, thread));
 	s->spans.costs = costs;
 	for (i = 0; i < count && !err; i++) {
 		const struct cp_call_entry *e = &entries[i];
@@ -108,7 +131,16 @@ CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
 		call.function = e->function;
 		call.depth = e->depth;
 		call.duration_ns = e->duration_ns;
-		err = cp_sums_event(s, process, &call);
+		if (!is_named(process, &call))
+			continue;
+		if (i + 1 < count && is_leaf(e)) {
+			i++;
+			s->events += 2;
+			err = cp_spans_leaf(&s->spans, &call, entries[i].ts_ns);
+			continue;
+		}
+		s->events++;
+		err = cp_spans_event(&s->spans, &call);
 	}
 	s->spans.costs = NULL;
 	return err;
