@@ -74,13 +74,15 @@ __attribute__((noipa)) static int nothing(int n)
 		} \
 		return sum == 42 || b == -1 ? nothing(1) : sum; \
 	}
-WORK(0)
-WORK(1)
-WORK(2)
-WORK(3)
-WORK(4)
-WORK(5) WORK(6) WORK(7) static long (*const all[])(long, long) = { work0, work1, work2, work3,
-								   work4, work5, work6, work7 };
+WORK(0);
+WORK(1);
+WORK(2);
+WORK(3);
+WORK(4);
+WORK(5);
+WORK(6);
+WORK(7);
+static long (*const all[])(long, long) = { work0, work1, work2, work3, work4, work5, work6, work7 };
 
 int main(int argc, char **argv)
 {
