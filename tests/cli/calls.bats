@@ -920,3 +920,42 @@ END
 	done
 	"$CPROF" replay --json x.data | jq -e 'select(.event == "leave").locals[0] | .value == null and .error == "destroyed"'
 }
+
+@test "how long a call took that was left without its exit is a bound, unless its end is seen" {
+	needs g++
+	cat >left.cpp <<'END'
+#include <csetjmp>
+#include <ctime>
+static jmp_buf back;
+#define OWN extern "C" __attribute__((noinline))
+OWN int throws(int n) { if (n) throw n; return 1; }
+OWN int around(int n) { return throws(n) + 1; }
+OWN void jumps(int n) { if (n) longjmp(back, 1); }
+OWN int other(int n) { asm volatile("" : "+r"(n)); return n; }
+static double now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static void work() { for (double end = now() + 0.05; now() < end;); }
+int main()
+{
+	try { around(3); } catch (int) {}
+	work();
+	other(1);
+	if (!setjmp(back))
+		jumps(1);
+	work();
+	other(2);
+}
+END
+	g++ -O1 -o left left.cpp
+	for how in '' --traps --exceptions; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q $how -t throws,around,jumps,other -o x.data -- ./left
+		"$CPROF" replay --json x.data >told
+		# The program worked 50 ms after each was left.
+		jq -se --arg how "$how" 'map(select(.event == "unwind")) | map({ (.function): . }) | add |
+			all(.[]; .duration_ns - .overhead_ns - (.uncertain_ns // 0) < 2e7) and
+			.jumps.uncertain_ns > 4e7 and
+			(if $how == "--exceptions" then .throws.duration_ns < 4e7
+			 else .throws.uncertain_ns > 4e7 and .around.uncertain_ns > 4e7 end)' told ||
+			{ echo "$how"; cat told; return 1; }
+	done
+}

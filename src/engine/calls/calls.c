@@ -132,9 +132,17 @@ static void note_account(cprof_thread *t, const struct cp_event_hit *e)
 	t->account.doubt = e->doubt;
 }
 
+static void note_time(cprof_thread *t, uint64_t ts_ns)
+{
+	if (t->told_ns == ts_ns)
+		return;
+	t->before_ns = t->told_ns;
+	t->told_ns = ts_ns;
+}
+
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
-	t->told_ns = e->e.ts_ns;
+	note_time(t, e->e.ts_ns);
 	note_account(t, e);
 }
 
@@ -271,6 +279,24 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
 }
 
+/* That a call was left is seen when something else of its thread happens: it may have been
+ * over since what was before that. */
+static void doubt_end(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
+{
+	const cprof_thread *t = s->current.thread;
+	const struct engine_ring *ring = t ? engine_ring_of(t->process, t->tid) : NULL;
+	uint64_t own = ret->timestamp_ns - ret->enter_ns - ret->overhead_ns, seen, since;
+
+	if (!t || t->tid != call->tid || s->calls->exiting || s->calls->reached)
+		return;
+	seen = ring && ring->last_ns > t->before_ns ? ring->last_ns : t->before_ns;
+	seen = seen > ret->enter_ns ? seen : ret->enter_ns;
+	since = ret->timestamp_ns > seen ? ret->timestamp_ns - seen : 0;
+	since = since < own ? since : own;
+	if ((double)since > PLAIN * (double)own && since > ret->uncertain_ns)
+		ret->uncertain_ns = since;
+}
+
 /* CPU time of the call so far; 0: not asked for, or not known. */
 static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 {
@@ -323,6 +349,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	s->calls->current.unsure = how == CP_CALL_UNSURE;
 	s->calls->current.lost = how == CP_CALL_LOST;
 	set_overhead(s, call, &s->calls->current);
+	if (how == CP_CALL_UNWOUND || how == CP_CALL_UNSURE)
+		doubt_end(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->family && !c->exiting)
 		engine_role_ended(s, call, how);
@@ -584,7 +612,9 @@ void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t
 	at.sp = sp;
 	for (; at.chain_count && *at.chain < sp; at.chain++)
 		at.chain_count--;
+	s->calls->reached = true;
 	cp_shadow_leave(shadow, &at, NO_CALL, CP_CALL_UNWOUND);
+	s->calls->reached = false;
 	top = cp_shadow_top(shadow, e->e.tid);
 	engine_calls_set_current(s->calls,
 				 &(struct cp_call){
@@ -641,7 +671,8 @@ void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit)
 
 	if (!engine_calls_shadow(s->current.process))
 		return;
-	c->now_ns = s->current.thread->told_ns = hit->event->e.ts_ns;
+	c->now_ns = hit->event->e.ts_ns;
+	note_time(s->current.thread, c->now_ns);
 	if (c->traced.items[site.traced]->disarmed) {
 		c->late++;
 		return;

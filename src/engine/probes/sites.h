@@ -258,6 +258,7 @@ struct engine_calls {
 	struct engine_known_callers *callers; /* (calls/invoke.c); owned; NULL: none */
 	const struct cp_call *entering; /* the call whose enter is being delivered; else NULL */
 	bool exiting; /* open calls end because their thread or process does */
+	bool reached; /* ... because control comes to where they are left, which is seen */
 	bool unsure_warned; /* a warning was given of calls that may not be over */
 	uint64_t now_ns; /* when what is being delivered happened */
 	struct cp_value_arena *arena;
