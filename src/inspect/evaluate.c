@@ -647,6 +647,27 @@ static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 	return cp_number_binary(e->env, n->op, &a, &b, ret);
 }
 
+/* A variable or a function; else one of the languages' words, which no variable can be. */
+static CP_ERROR named(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
+{
+	static const struct {
+		const char *name;
+		int value;
+	} words[] = { { "NULL", 0 }, { "nullptr", 0 }, { "true", 1 }, { "false", 0 } };
+	struct cp_number number = { .kind = CP_NUMBER_INTEGER };
+	struct cp_error *err = e->env->variable(e->env->ctx, n->text, n->file, ret);
+	size_t i;
+
+	for (i = 0; err && err->code == CP_ERR_NOT_FOUND && i < CP_ARRAY_SIZE(words); i++) {
+		if (n->file || strcmp(n->text, words[i].name) != 0)
+			continue;
+		cp_error_free(err);
+		number.i = words[i].value;
+		return cp_number_thing(e->env, number, cp_number_type(number), ret);
+	}
+	return err;
+}
+
 static CP_ERROR leaf(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
 {
 	struct cp_number number = { .kind = CP_NUMBER_INTEGER };
@@ -655,7 +676,7 @@ static CP_ERROR leaf(struct evaluation *e, const struct cp_condition_node *n, st
 	case CP_OP_NAME:
 		if (e->offset_base)
 			return cp_member_find(e->env, e->offset_base, n->text, ret);
-		return e->env->variable(e->env->ctx, n->text, n->file, ret);
+		return named(e, n, ret);
 	case CP_OP_TEXT:
 		*ret = (struct cp_thing){ .type = cp_type_array_of(e->env->arena,
 								   cp_type_of_c("char"),

@@ -114,8 +114,9 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	struct cp_error *err;
 
 	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
-		return cp_error_new(CP_ERR_USAGE, 0, "%s is of type %s, which has no members", name,
-				    text);
+		return cp_error_new(CP_ERR_USAGE, 0,
+				    "what %s is looked for in is of type %s, which has no members",
+				    name, text);
 	if (find(&s, thing, 0, ret))
 		return NULL;
 	if (t->flags & CP_TYPE_DECLARED) {

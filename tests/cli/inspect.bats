@@ -202,7 +202,7 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 		server.colour|server.colour: struct server has no member colour
 		servar|servar: there is no variable servar
 		1 +|expression '1 +': a value is missing at character 4
-		counter.x|counter.x: x is of type int, which has no members
+		counter.x|counter.x: what x is looked for in is of type int, which has no members
 		*counter|*counter: no pointer and no array: it is of type int
 		commands / 0|commands / 0: division by 0
 		(struct nix *)0|(struct nix *)0: there is no type struct nix

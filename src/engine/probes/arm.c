@@ -44,6 +44,8 @@ struct own {
 
 static const struct engine_detour_sites no_detours;
 
+#define OWN_MOST 32 /* breakpoints of families' own in one image */
+
 /* Names, for a warning, what can't be had without breakpoints, and what would be done
  * with it. */
 static void name_loss(const cprof_session *s, const char **what_ret, const char **done_ret)
@@ -266,24 +268,63 @@ static void make_detours(cprof_image *image, const struct engine_numbers *number
 	cp_vec_free(&sites);
 }
 
+static bool is_c_library(const cprof_image *image)
+{
+	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
+}
+
+/* Does other code have breakpoints, of functions or blocks, while the C library has none of
+ * families' own? */
+static bool is_unguarded(const cprof_image *image)
+{
+	const cprof_process *p = image->process;
+	size_t i;
+
+	for (i = 0; is_c_library(image) && !image->slots.count && i < p->images.count; i++)
+		if (p->images.items[i] != image && p->images.items[i]->armed &&
+		    p->images.items[i]->slots.count > OWN_MOST)
+			return true;
+	return false;
+}
+
+/* Where the program blocks signals is watched before anything else of the C library is even
+ * planned, which may take a second: the dynamic linker has breakpoints by now, and who came
+ * to one with SIGTRAP blocked would die of it if we were killed meanwhile. */
+static void guard(cprof_image *image, struct own *own)
+{
+	const struct engine_numbers none = { 0 };
+	int errnum;
+
+	if (!own->sites || !is_unguarded(image))
+		return;
+	errnum = engine_area_map(image, own->sites + own->sites / 64 + 64);
+	if (!errnum)
+		errnum = send_calls(image, &none, own, &no_detours, true);
+	if (!errnum)
+		*own = (struct own){ 0 };
+}
+
 static void arm_image(cprof_image *image)
 {
 	const cprof_session *s = image->process->session;
 	struct engine_detour_sites detours = { 0 };
 	struct engine_numbers numbers = { 0 };
-	bool more = places(image);
-	struct own own;
+	struct own own, left;
 	uint64_t slots, i;
+	bool more;
 	int errnum;
 
 	find_own(image, &own);
+	left = own;
+	guard(image, &left);
+	more = places(image);
 	image->armed = true;
 	image->life.stubs_wait = is_linking(image->process);
 	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
 			       &numbers) &&
-	    !own.sites && !more)
+	    !left.sites && !more)
 		return;
-	slots = own.sites + image->cover.spare;
+	slots = left.sites + image->cover.spare;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	make_detours(image, &numbers, &numbers, &own, &detours);
@@ -291,7 +332,7 @@ static void arm_image(cprof_image *image)
 	/* One that was here before keeps the slots of detours that are elsewhere now. */
 	errnum = engine_area_map(image, image->slots.count + slots + slots / 64 + 64);
 	if (!errnum)
-		errnum = send_calls(image, &numbers, &own, &detours, true);
+		errnum = send_calls(image, &numbers, &left, &detours, true);
 	if (more)
 		errnum = place(image, errnum);
 	if (errnum)
@@ -444,11 +485,6 @@ static void look_for_base(cprof_process *p)
 {
 	if (p->detours && p->detours->rings && !p->detours->foreign && engine_base_used(p))
 		engine_arm_without_detours(p);
-}
-
-static bool is_c_library(const cprof_image *image)
-{
-	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
 }
 
 static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image))
