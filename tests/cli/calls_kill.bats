@@ -113,6 +113,35 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 		-- "$TRACEES/blocked_signals_static" --mode=work --size=1 --ready=% --until=@
 }
 
+# The dynamic linker has breakpoints before there is a C library, which takes a second to plan.
+@test "SIGKILL of all of cprof while the C library is about to be covered" {
+	needs python3
+	gcc -O1 -Wl,-z,lazy -o blocks -x c - <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		int main(void)
+		{
+			struct timespec rest = { 0, 1000000 };
+			sigset_t all;
+			long sum = 0;
+			sigfillset(&all);
+			sigprocmask(SIG_BLOCK, &all, NULL);
+			for (int i = 0; i < 30; i++) {
+				nanosleep(&rest, NULL);
+				sum += rand() % 7 + labs(-i) + atoi("4");
+			}
+			printf("%s\n", sum > 0 ? "ok" : "not ok");
+			return 0;
+		}
+	END
+	for options in '-c --count --image=ld-* --image=libc*' '-c --count --traps --image=ld-* --image=libc*' \
+		'-t lib:ld-*,lib:libc* --max-rate=0'; do
+		assert_equal "$(python3 "$BATS_TEST_DIRNAME/kill_early.py" "$CPROF" "$options" ./blocks)" "status 0, ok"
+	done
+}
+
 @test "what is left of a killed tracer is taken out while SIGTRAP is set to its default" {
 	blocked reset --next --who=both --options='-t program,lib:libc* --max-rate=0'
 }
