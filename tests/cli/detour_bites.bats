@@ -974,3 +974,30 @@ END
 	alone setarch -R ./heap
 	traced -t program -a -r -- setarch -R ./heap
 }
+
+# What rings are mapped for would be locked, too, and all of it resident.
+@test "a program that locks all of its memory" {
+	cat >locks.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+__attribute__((noinline, noipa)) long work(long n) { return n * 3 + 1; }
+int main(void)
+{
+	char line[128];
+	long sum = 0, locked = 0;
+	int failed = mlockall(MCL_CURRENT | MCL_FUTURE);
+	for (int i = 0; i < 300; i++) sum += work(i);
+	FILE *status = fopen("/proc/self/status", "r");
+	while (fgets(line, sizeof(line), status)) sscanf(line, "VmLck: %ld kB", &locked);
+	printf("%ld, %s\n", sum, !failed && locked > 100000 ? "100 MB are locked" : "little is locked");
+}
+END
+	for how in '' -static; do
+		# shellcheck disable=SC2086
+		gcc -O1 $how -o locks locks.c
+		alone ./locks
+		traced -t work -- ./locks
+		assert_equal "$("$CPROF" replay x.data | grep -c 'work()')" 300
+	done
+}
