@@ -34,10 +34,23 @@ static bool items_changed(const cprof_value *a, const cprof_value *b, unsigned d
 	return false;
 }
 
+/* A container that is known once by how many elements it has alone, once by them. */
+static bool number_changed(const cprof_value *number, const cprof_value *elements)
+{
+	const cprof_value *size = number->count == 1 ? number->items : NULL;
+
+	return size && size->name && !strcmp(size->name, "size") && size->u.u != elements->count &&
+	       !elements->cut;
+}
+
 static bool changed(const cprof_value *a, const cprof_value *b, unsigned depth)
 {
 	if (a->kind == CPROF_VALUE_ERROR || b->kind == CPROF_VALUE_ERROR || depth > CP_VALUE_DEPTH)
 		return false;
+	if (a->kind == CPROF_VALUE_STRUCT && b->kind == CPROF_VALUE_ARRAY)
+		return number_changed(a, b);
+	if (a->kind == CPROF_VALUE_ARRAY && b->kind == CPROF_VALUE_STRUCT)
+		return number_changed(b, a);
 	if (a->kind != b->kind)
 		return true; /* a pointer that leads to text now */
 	switch ((cprof_value_kind)a->kind) {

@@ -221,3 +221,45 @@ END
 		diff said told
 	done
 }
+
+# Before they are known by how many elements they have, afterwards by these.
+@test "--changes: containers that a function only reads have not changed" {
+	needs g++
+	cat >reads.cpp <<'END'
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+struct both { int a; std::map<int, int> m; std::vector<int> v; };
+#define OWN extern "C" __attribute__((noinline))
+OWN int reads(const std::map<int, int> &m, both *w, std::list<int> &l) { return m.size() + w->m.size() + l.size(); }
+OWN int empty(const std::set<int> &s, std::unordered_map<int, int> &u) { return s.size() + u.size(); }
+OWN int member(both *w) { return ++w->a; }
+OWN int grows(std::map<int, int> &m, std::set<int> &s, std::vector<int> &v)
+{
+	m[7] = 8;
+	v.push_back(1);
+	return m.size() + s.size();
+}
+int main()
+{
+	std::map<int, int> m{ { 1, 2 } };
+	std::list<int> l{ 1, 2 };
+	std::set<int> s{ 3 }, none;
+	std::unordered_map<int, int> u;
+	std::vector<int> v{ 5 };
+	both w{ 1, { { 3, 4 } }, { 5 } };
+	reads(m, &w, l), empty(none, u), member(&w), grows(m, s, v);
+}
+END
+	g++ -O0 -g -o reads reads.cpp
+	for how in '' --elements --traps; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q $how -t reads,empty,member,grows -a -r --changes -o x.data -- ./reads
+		assert_equal "$("$CPROF" replay --json x.data | jq -c 'select(.event == "leave") |
+			[.function, [.changed[]?.name]]')" \
+			$'["reads",[]]\n["empty",[]]\n["member",["w"]]\n["grows",["m","v"]]'
+	done
+}
