@@ -54,7 +54,8 @@ static void ask_names(struct cp_record_drain *d, const struct cp_record_batch *b
 
 	for (i = 0; i < b->locations.count; i++, number++) {
 		struct cp_record_question q = { number, b->locations.items[i].key,
-						b->locations.items[i].address };
+						b->locations.items[i].address,
+						b->locations.items[i].flags & CP_RECORD_LOC_ENTRY };
 
 		keep_key(d, &b->locations.items[i]);
 		if (!cp_record_namer_ask(&d->namer, &q)) {

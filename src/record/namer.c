@@ -78,6 +78,17 @@ static bool next_question(struct cp_record_namer *n, struct cp_record_question *
 	return more;
 }
 
+/* Of a function and all that is inlined at its beginning the function. */
+static void keep_outermost(struct cp_record_names *names)
+{
+	size_t last = names->frames.count - 1, i;
+
+	for (i = 0; i < last; i++)
+		frame_free(&names->frames.items[i]);
+	names->frames.items[0] = names->frames.items[last];
+	names->frames.count = 1;
+}
+
 static void *run(void *arg)
 {
 	struct cp_record_namer *n = arg;
@@ -87,6 +98,8 @@ static void *run(void *arg)
 		struct cp_record_names names = { .location = q.location };
 
 		n->resolver.resolve(n->resolver.ctx, q.key, q.address, &names);
+		if (q.entry && names.frames.count > 1)
+			keep_outermost(&names);
 		pthread_mutex_lock(&n->lock);
 		/* room was made when it was asked */
 		n->answers.list.items[n->answers.list.count++] = names;

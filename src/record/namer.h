@@ -23,6 +23,7 @@ struct cp_record_names {
 struct cp_record_question {
 	uint32_t location;
 	uint64_t key, address;
+	bool entry; /* CP_RECORD_LOC_ENTRY */
 };
 
 struct cp_record_answers {

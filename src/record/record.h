@@ -110,6 +110,7 @@ struct cp_record_frame {
 #define CP_RECORD_LOC_GUESSED 1u
 #define CP_RECORD_LOC_SIGNAL 2u /* the kernel's signal trampoline */
 #define CP_RECORD_LOC_KERNEL 4u
+#define CP_RECORD_LOC_ENTRY 8u /* a function that is entered: of what is inlined there nothing is */
 
 /* A place in code: an address in an image (or of no image: JIT, unknown). */
 struct cp_record_location {

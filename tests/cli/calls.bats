@@ -959,3 +959,30 @@ END
 			{ echo "$how"; cat told; return 1; }
 	done
 }
+
+@test "--stack: who called a function that begins with what is inlined into it" {
+	needs g++
+	cat >begins.cpp <<'END'
+#include <atomic>
+#include <cstdio>
+#define OWN __attribute__((noinline, noipa))
+static std::atomic<long> n;
+static inline int square(int x) { return x * x; }
+OWN void bump() { n++; }
+OWN int squares(int x) { return square(x); }
+int main()
+{
+	bump(); std::printf("begins.cpp:%d\n", __LINE__);
+	int sum = squares(2); std::printf("begins.cpp:%d\n", __LINE__);
+	return sum - 4;
+}
+END
+	g++ -O2 -g -o begins begins.cpp
+	for how in '' --traps; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q $how -t bump,squares --stack -o x.data -- ./begins >said
+		diff said <("$CPROF" replay --fields=site x.data | awk '{ print $1 }')
+		assert_equal "$("$CPROF" report -F squares x.data | sed -n '/^Callers/,/^$/p' |
+			awk '$1 == 1 { print $NF }')" main
+	done
+}

@@ -144,6 +144,7 @@ struct cprof_profiler {
 	/* stack.c */
 	CP_VEC(uint32_t) locations; /* of the stack being walked */
 	uint32_t stack_flags;
+	cprof_addr entered; /* the function that the walk is of the call of; 0: of none */
 	bool taker_sought; /* of that stack */
 	bool taker_alone; /* nothing else of it is wanted */
 	uint32_t taker; /* location; NONE: not yet found */

@@ -32,6 +32,8 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 	(void)function;
 	(void)size;
 	(void)context;
+	if (ip == log->entered && !log->locations.count)
+		flags |= CP_RECORD_LOC_ENTRY;
 	if (cprof_frame_info_is_signal(frame))
 		flags |= CP_RECORD_LOC_SIGNAL;
 	if (cprof_frame_info_is_guessed(frame))
@@ -99,6 +101,16 @@ uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip)
 	stack = record_stack(log, ip);
 	if (to)
 		to->stack = stack;
+	return stack;
+}
+
+uint32_t cp_recorder_call_stack(cprof_profiler *log, cprof_addr entry)
+{
+	uint32_t stack;
+
+	log->entered = entry;
+	stack = cp_recorder_stack(log, entry);
+	log->entered = 0;
 	return stack;
 }
 

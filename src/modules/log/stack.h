@@ -9,6 +9,9 @@
 
 /* A stack that cannot be walked is `ip` alone. */
 uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip);
+/* The same of a call, of the function that begins at `entry`: what is inlined there is not what
+ * it is called by. */
+uint32_t cp_recorder_call_stack(cprof_profiler *log, cprof_addr entry);
 /* The location on the stack that is behind the event, and not the C library, or what a
  * language takes locks and memory by. If all of it is that: where the innermost
  * library was called. If `stack_ret`, the stack too. */

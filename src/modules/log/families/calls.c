@@ -137,7 +137,7 @@ static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_co
 	if (!c->summary)
 		add_invoker(log, f, &r);
 	if (log->stacks && !c->summary)
-		r.stack = cp_recorder_stack(log, cprof_function_address(f));
+		r.stack = cp_recorder_call_stack(log, cprof_function_address(f));
 	count = context && c->arguments ? cprof_call_context_argument_count(context) : 0;
 	for (i = 0; i < count; i++)
 		add_value(c, cprof_call_context_argument(context, i));
