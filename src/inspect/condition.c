@@ -444,7 +444,7 @@ static struct operand leaf(const struct evaluation *e, const struct cp_condition
 		/* Characters are signed, numbers never are. */
 		return integer(n->length ? (wide)(int64_t)n->integer : (wide)n->integer);
 	case CP_OP_FLOAT:
-		return (struct operand){ .kind = FLOAT, .f = (long double)n->number };
+		return (struct operand){ .kind = FLOAT, .f = n->number };
 	case CP_OP_TEXT:
 		return (struct operand){
 			.kind = TEXT, .i = 1, .text = n->text, .length = n->length

@@ -23,7 +23,8 @@ struct token {
 	const char *at; /* in the text */
 	char mark[4]; /* MARK: "<<" */
 	uint64_t integer;
-	double number;
+	long double number;
+	char suffix; /* of a float: 'f', 'l' or 0 */
 	const char *text, *file;
 	uint32_t length;
 };
@@ -111,6 +112,23 @@ static void read_quoted(struct parser *p, struct token *t)
 	t->integer = (uint64_t)(int64_t)(signed char)text[0];
 }
 
+/* A number of the type that its suffix says: 0.1f is none that a double 0.1 is. */
+static char *read_float(const char *at, struct token *t)
+{
+	char *end;
+
+	t->kind = TOKEN_FLOAT;
+	t->number = strtod(at, &end);
+	t->suffix = (char)(*end | 32);
+	if (t->suffix == 'f')
+		t->number = strtof(at, &end);
+	else if (t->suffix == 'l')
+		t->number = strtold(at, &end);
+	else
+		t->suffix = 0;
+	return end + (t->suffix != 0);
+}
+
 static void read_number(struct parser *p, struct token *t)
 {
 	size_t plain = strspn(p->at, "0123456789");
@@ -120,10 +138,7 @@ static void read_number(struct parser *p, struct token *t)
 	errno = 0;
 	if (!hexadecimal &&
 	    ((p->at[plain] == '.' && p->at[plain + 1] != '.') || (p->at[plain] | 32) == 'e')) {
-		t->kind = TOKEN_FLOAT;
-		t->number = strtod(p->at, &end);
-		if (*end == 'f' || *end == 'F' || *end == 'l' || *end == 'L')
-			end++;
+		end = read_float(p->at, t);
 	} else {
 		t->kind = TOKEN_INTEGER;
 		if (p->at[0] == '0' && (p->at[1] | 32) == 'b')
@@ -291,6 +306,7 @@ static const struct cp_condition_node *leaf(struct parser *p, unsigned depth)
 		return NULL;
 	n->integer = t.integer;
 	n->number = t.number;
+	n->suffix = t.suffix;
 	n->text = t.text;
 	n->file = t.file;
 	n->length = t.length;

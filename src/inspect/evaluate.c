@@ -686,8 +686,12 @@ static CP_ERROR leaf(struct evaluation *e, const struct cp_condition_node *n, st
 					  .source = CPROF_SOURCE_CONST };
 		return ret->type ? NULL : cp_error_nomem();
 	case CP_OP_FLOAT:
-		number = (struct cp_number){ CP_NUMBER_FLOAT, .f = (long double)n->number };
-		return cp_number_thing(e->env, number, cp_type_of_c("double"), ret);
+		number = (struct cp_number){ CP_NUMBER_FLOAT, .f = n->number };
+		return cp_number_thing(e->env, number,
+				       cp_type_of_c(n->suffix == 'f'   ? "float"
+						    : n->suffix == 'l' ? "long double"
+								       : "double"),
+				       ret);
 	default:
 		number.i = n->length ? (cp_wide)(int64_t)n->integer : (cp_wide)n->integer;
 		return cp_number_thing(e->env, number, cp_number_type(number), ret);

@@ -68,6 +68,9 @@ judge() {
 			huge
 			single
 			single * 2
+			0.3f == 0.3
+			0.1L == 0.1
+			(double)0.3f
 			server.load / 4
 			truth
 			letter
