@@ -119,7 +119,7 @@ until_told() {
 	# main was entered before.
 	until_true shows 'Calls.*  three_quarters'
 	press 4
-	until_true shows '\[4 Memory\]' 'KiB  shares +three_quarters$' 'KiB  shares +a_quarter$'
+	until_true shows '\[4 Memory\]' '[KM]iB  shares +three_quarters$' '[KM]iB  shares +a_quarter$'
 	press / three Enter Enter
 	until_true shows 'callers' ' shares +main$' 'source lines' 'malloc\(3000\)'
 }
