@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "cmd/inspect_frames.h"
 #include "cmd/inspect_watched.h"
 #include "cmd/reports.h"
 
+#define STAT_VSIZE 23
 #define STAMP 13 /* columns of "12:34:56.789 " */
 
 /* Has the process ended before `ns` are over? */
@@ -20,6 +23,15 @@ static bool ends_within(int pidfd, uint64_t ns)
 	const struct timespec time = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 
 	return ppoll(&end, 1, &time, NULL) > 0;
+}
+
+/* Is its memory gone? It ends: that can be known only a moment later (ends_within()), and what
+ * was unreadable meanwhile says nothing of what it was. */
+static bool is_empty(pid_t pid)
+{
+	char size[32];
+
+	return !cp_file_stat_field(pid, STAT_VSIZE, size, sizeof(size)) || !strcmp(size, "0");
 }
 
 /* False after a complaint: no other look can do better. */
@@ -52,6 +64,8 @@ int cp_inspect_watch(struct cp_inspect *i)
 		err = cp_error_new(CP_ERR_GONE, errno, "process %d", (int)i->in.pid);
 	while (!err) {
 		looked = look(i);
+		if (watched.again && is_empty(i->in.pid))
+			break;
 		err = cp_watched_tell(i);
 		if (!looked || ends_within(pidfd, i->o->watch_ns))
 			break;

@@ -351,3 +351,37 @@ END
 	assert_failure
 	assert_output --partial 'there is no variable NONE'
 }
+
+# To give its memory back takes it some milliseconds, in which nothing of it can be read.
+@test "a large program that ends is watched up to then, and not unreadable" {
+	needs gcc
+	gcc -g -o large -x c - <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		int steady = 5;
+		int main(void)
+		{
+			volatile char *all = memset(malloc(150 << 20), 1, 150 << 20);
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			return all[7] != 1;
+		}
+	END
+	mkfifo goes
+	./large <goes >said &
+	local pid=$! go
+	started+=("$pid")
+	exec {go}>goes
+	until_true grep -q ready said
+	"$CPROF" inspect --watch=1ms "$pid" steady >text 2>errors {go}>&- &
+	local watching=$!
+	started+=("$watching")
+	until_true grep -q 'steady = 5' text
+	echo >&"$go"
+	exec {go}>&-
+	wait "$watching"
+	wait "$pid"
+	assert_equal "$(sed 's/^[0-9:.]* //' text)$(<errors)" 'steady = 5'
+}
