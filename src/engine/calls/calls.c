@@ -17,6 +17,7 @@
 #include "engine/calls/reading.h"
 #include "engine/calls/stacks.h"
 #include "engine/calls/told.h"
+#include "engine/calls/unwound.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/fetches.h"
 #include "engine/probes/hide.h"
@@ -236,10 +237,6 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 	engine_raise(s, method_tail_call, call->subject, target);
 }
 
-/* A doubt up to this part of a time is not mentioned: printed times are right to a
- * tenth. */
-#define PLAIN 0.1
-
 /* What detours took of the call's time: of those inside, and between its own entry and exit,
  * if records tell of those. */
 static struct cp_taken taken_since(const cprof_session *s, const struct cp_taken *now,
@@ -272,29 +269,11 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 	if (t->account.lost_ns != call->account.lost_ns &&
 	    own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
 		doubt = own / 16; /* one stop may have been slow, unseen */
-	if (2 * doubt > PLAIN * own) {
+	if (2 * doubt > ENGINE_PLAIN_DOUBT * own) {
 		own = own + doubt > 0 ? own + 2 * doubt : doubt;
 		ret->uncertain_ns = (uint64_t)(4 * doubt);
 	}
 	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
-}
-
-/* That a call was left is seen when something else of its thread happens: it may have been
- * over since what was before that. */
-static void doubt_end(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
-{
-	const cprof_thread *t = s->current.thread;
-	const struct engine_ring *ring = t ? engine_ring_of(t->process, t->tid) : NULL;
-	uint64_t own = ret->timestamp_ns - ret->enter_ns - ret->overhead_ns, seen, since;
-
-	if (!t || t->tid != call->tid || s->calls->exiting || s->calls->reached)
-		return;
-	seen = ring && ring->last_ns > t->before_ns ? ring->last_ns : t->before_ns;
-	seen = seen > ret->enter_ns ? seen : ret->enter_ns;
-	since = ret->timestamp_ns > seen ? ret->timestamp_ns - seen : 0;
-	since = since < own ? since : own;
-	if ((double)since > PLAIN * (double)own && since > ret->uncertain_ns)
-		ret->uncertain_ns = since;
 }
 
 /* CPU time of the call so far; 0: not asked for, or not known. */
@@ -350,7 +329,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	s->calls->current.lost = how == CP_CALL_LOST;
 	set_overhead(s, call, &s->calls->current);
 	if (how == CP_CALL_UNWOUND || how == CP_CALL_UNSURE)
-		doubt_end(s, call, &s->calls->current);
+		engine_unwound_doubt(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->family && !c->exiting)
 		engine_role_ended(s, call, how);

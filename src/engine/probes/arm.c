@@ -32,7 +32,6 @@
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 #include "link/gone.h"
-#include "tracer/restore.h"
 
 /* ---- images ---- */
 
@@ -273,34 +272,28 @@ static bool is_c_library(const cprof_image *image)
 	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
 }
 
-/* Does other code have breakpoints, of functions or blocks, while the C library has none of
- * families' own? */
+/* Has other code breakpoints, of functions or blocks, while the C library has none at all? */
 static bool is_unguarded(const cprof_image *image)
 {
 	const cprof_process *p = image->process;
+	bool others = false;
 	size_t i;
 
-	for (i = 0; is_c_library(image) && !image->slots.count && i < p->images.count; i++)
-		if (p->images.items[i] != image && p->images.items[i]->armed &&
-		    p->images.items[i]->slots.count > OWN_MOST)
-			return true;
-	return false;
+	for (i = 0; i < p->images.count; i++)
+		others |= p->images.items[i]->armed && p->images.items[i]->slots.count > OWN_MOST;
+	return others && is_c_library(image) && !image->slots.count;
 }
 
 /* Where the program blocks signals is watched before anything else of the C library is even
- * planned, which may take a second: the dynamic linker has breakpoints by now, and who came
- * to one with SIGTRAP blocked would die of it if we were killed meanwhile. */
+ * planned, which may take a second: whoever came to a breakpoint of the dynamic linker's with
+ * SIGTRAP blocked would die of it if we were killed meanwhile. */
 static void guard(cprof_image *image, struct own *own)
 {
 	const struct engine_numbers none = { 0 };
-	int errnum;
 
-	if (!own->sites || !is_unguarded(image))
-		return;
-	errnum = engine_area_map(image, own->sites + own->sites / 64 + 64);
-	if (!errnum)
-		errnum = send_calls(image, &none, own, &no_detours, true);
-	if (!errnum)
+	if (own->sites && is_unguarded(image) &&
+	    !engine_area_map(image, own->sites + own->sites / 64 + 64) &&
+	    !send_calls(image, &none, own, &no_detours, true))
 		*own = (struct own){ 0 };
 }
 
@@ -643,18 +636,6 @@ void engine_arm_again(cprof_session *s)
 	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
 		if (s->processes.items[i]->arm_again)
 			arm_again(s->processes.items[i]);
-}
-
-void engine_restore(int32_t pid)
-{
-	size_t restored = 0;
-	struct cp_error *err = cp_restore_text(pid, &restored);
-
-	if (err)
-		cp_debug("text of %d: %s", pid, err->what);
-	else if (restored)
-		cp_info("%zu breakpoints of a killed cprof taken out of %d", restored, pid);
-	cp_error_free(err);
 }
 
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent)

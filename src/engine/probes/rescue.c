@@ -77,6 +77,18 @@ static void send_another(cprof_session *s)
 	cp_error_free(err);
 }
 
+void engine_restore(int32_t pid)
+{
+	size_t restored = 0;
+	struct cp_error *err = cp_restore_text(pid, &restored);
+
+	if (err)
+		cp_debug("text of %d: %s", pid, err->what);
+	else if (restored)
+		cp_info("%zu breakpoints of a killed cprof taken out of %d", restored, pid);
+	cp_error_free(err);
+}
+
 void engine_arm_restore(cprof_session *s)
 {
 	size_t i;
