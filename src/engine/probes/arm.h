@@ -35,8 +35,6 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 void engine_arm_gone(cprof_process *p, const struct cp_event_gone *e);
 /* The process uses what detours find rings by: breakpoints come in their place. */
 void engine_arm_without_detours(cprof_process *p);
-/* Takes out the breakpoints that a killed tracer left in the process. */
-void engine_restore(int32_t pid);
 /* Notes that a forked process has the breakpoints of its parent. */
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
 /* Places site number `site`, which has no address of its own, at a return address. */

@@ -10,5 +10,7 @@
 /* The tracer is gone without having taken out its breakpoints: takes them out of all
  * processes. */
 void engine_arm_restore(cprof_session *s);
+/* Takes out the breakpoints that a killed tracer left in the process. */
+void engine_restore(int32_t pid);
 
 #endif
