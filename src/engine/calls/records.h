@@ -22,5 +22,8 @@ void engine_records_end(cprof_process *p, int32_t tid);
 /* Says to the program that somebody reads, and whether it is to wait for room; now and
  * then, and `last` for good. */
 void engine_records_beat(cprof_session *s, bool last);
+/* Do detours write so fast that who looks a millisecond later finds a ring full, and its thread
+ * stopped until all is read? By what came since the last time this was asked. */
+bool engine_records_hurry(cprof_session *s);
 
 #endif

@@ -261,6 +261,7 @@ struct engine_calls {
 	bool reached; /* ... because control comes to where they are left, which is seen */
 	bool unsure_warned; /* a warning was given of calls that may not be over */
 	uint64_t now_ns; /* when what is being delivered happened */
+	uint64_t records_seen; /* `records` at the last engine_records_hurry() */
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
 	bool chain_falls; /* it leads below where it has been: to another stack */

@@ -67,6 +67,7 @@
 #define RECORDS_POLL_MS 1 /* where detours write, rings are full soon */
 #define RINGS_POLL_MS 4 /* where they may begin to */
 #define RECORDS_AT_ONCE 65536u
+#define HURRY_NS 50000u /* where they would be full within a millisecond */
 #define BEAT_NS (CP_NS_PER_S / 10) /* between two signs of life to detours */
 #define DRAIN_NS (20 * CP_NS_PER_MS)
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
@@ -399,6 +400,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 	nfds_t fd_count = 3 + engine_watched_add(s, fds + 3);
 	int timeout = time_to_poll(s, busy);
 	uint64_t now = cp_now(), count;
+	struct timespec wait;
 
 	engine_each_family(s, f, wait)
 		timeout = f->wait(s, timeout);
@@ -412,7 +414,10 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		if (s->link.shared->head != s->link.shared->tail)
 			timeout = 0;
 	}
-	poll(fds, fd_count, timeout);
+	wait = cp_timespec(timeout > 0 && engine_records_hurry(s)
+				   ? HURRY_NS
+				   : (uint64_t)timeout * CP_NS_PER_MS);
+	ppoll(fds, fd_count, timeout < 0 ? NULL : &wait, NULL);
 	engine_watched_see(s, fds + 3);
 	s->link.shared->asleep = 0;
 	if (fds[1].revents && read(s->stop_fd, &count, sizeof(count)) < 0)
