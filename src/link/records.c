@@ -135,19 +135,24 @@ static inline bool is_reserved(struct cp_records *r, uint64_t position)
 	return position < r->seen;
 }
 
+/* The head of the record at a position where room was reserved; NULL: it is not there. */
+static inline const struct cp_detour_head *head_written(struct cp_records *r, uint64_t position,
+							uint64_t *stamp_ret)
+{
+	const struct cp_detour_head *head = head_at(r, position);
+
+	*stamp_ret = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
+	if ((uint16_t)*stamp_ret == tag_of(r, position))
+		return head;
+	r->seen = 0;
+	return NULL;
+}
+
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
 static inline size_t committed(struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
 {
-	uint64_t stamp;
-
-	if (!is_reserved(r, position))
+	if (!is_reserved(r, position) || !head_written(r, position, stamp_ret))
 		return 0;
-	stamp = __atomic_load_n(&head_at(r, position)->stamp, __ATOMIC_ACQUIRE);
-	if ((uint16_t)stamp != tag_of(r, position)) {
-		r->seen = 0;
-		return 0;
-	}
-	*stamp_ret = stamp;
 	return units_at(r, position) * CP_DETOUR_UNIT;
 }
 
@@ -247,17 +252,6 @@ static inline bool looks_new(const struct cp_detour_head *head, size_t units, ui
 	return false;
 }
 
-/* The head of the record at a position, of which `seen` are reserved; NULL: it is not there.
- * As committed(), with all that stays the same while many are read. */
-static inline const struct cp_detour_head *peek_at(const struct cp_records *r, uint64_t position,
-						   uint64_t *stamp_ret)
-{
-	const struct cp_detour_head *head = head_at(r, position);
-
-	*stamp_ret = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
-	return (uint16_t)*stamp_ret == tag_of(r, position) ? head : NULL;
-}
-
 size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_record_plain *ret,
 		       size_t most)
 {
@@ -268,11 +262,9 @@ size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_recor
 	uint32_t site, units;
 
 	while (is_reserved(&r, position)) {
-		head = peek_at(&r, position, &stamp);
-		if (!head) {
-			r.seen = 0;
+		head = head_written(&r, position, &stamp);
+		if (!head)
 			break;
-		}
 		site = head->what & SITE_MASK;
 		units = head->what >> CP_DETOUR_SITE_BITS;
 		if (site == CP_DETOUR_CANCEL && to > ret)

@@ -111,16 +111,22 @@ def coverage(table, quick):
     exact_counts(table, rounds)
 
 
+def build_both(table, directory):
+    """A program of 600 functions, and gcov's build of it; None: left out."""
+    plain = build(directory, functions=600)
+    try:
+        return plain, build(directory, "--coverage", functions=600)
+    except LeftOut as why:
+        table.left_out("gcov's build", str(why))
+        return plain, None
+
+
 def exact_counts(table, rounds):
     """How often each block was executed: by detours, and by a breakpoint each."""
     table.section("coverage: exact counts of short work in a sixth of a program of 600 functions")
     with tempfile.TemporaryDirectory() as directory, recording() as data:
         work, stops = ["20", "100"], {}
-        plain, gcov = build(directory, functions=600), None
-        try:
-            gcov = build(directory, "--coverage", functions=600)
-        except LeftOut as why:
-            table.left_out("gcov's build", str(why))
+        plain, gcov = build_both(table, directory)
         ways = {"native": lambda: seconds([plain, *work])}
         for name, options in (("cover --count", []), ("cover --count --traps", ["--traps"])):
             ways[name] = functools.partial(counted, name, stops, data, [*options, "--", plain, *work])
@@ -150,11 +156,7 @@ def test_program(table, rounds):
     table.section("coverage: a test program, from its start to the end of cprof cover")
     with tempfile.TemporaryDirectory() as directory, recording() as data:
         work = ["1800", "300"]
-        plain, gcov = build(directory, functions=600), None
-        try:
-            gcov = build(directory, "--coverage", functions=600)
-        except LeftOut as why:
-            table.left_out("gcov's build", str(why))
+        plain, gcov = build_both(table, directory)
         ways = {"native": lambda: seconds([plain, *work])}
         for branches in ("budget", "none"):
             ways[f"cover --branches={branches}"] = functools.partial(

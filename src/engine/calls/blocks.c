@@ -195,6 +195,12 @@ static bool refresh(const cprof_session *s, struct engine_detours *d)
 	return true;
 }
 
+/* Where what is known of an address is, of so many. */
+static inline size_t place_of(uint64_t address, size_t places)
+{
+	return (address * UINT64_C(0x9e3779b97f4a7c15) >> 32) % places;
+}
+
 /* Is it traced code, or code of an image, that makes the call? */
 static bool find_caller(const struct engine_blocks *b, const struct cp_call *outer, uint64_t caller,
 			const cprof_image **from_ret)
@@ -205,7 +211,7 @@ static bool find_caller(const struct engine_blocks *b, const struct cp_call *out
 
 	if (f && caller - 1 - f->start < f->size)
 		return true;
-	known = &p->detours->callers[caller * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+	known = &p->detours->callers[place_of(caller, ENGINE_PLAIN_CALLERS)];
 	if (known->address != caller) {
 		const cprof_image *image = NULL;
 
@@ -228,7 +234,7 @@ static bool target_of(const struct engine_blocks *b, const struct engine_plain_s
 	*ret = site->target;
 	if (!site->jumps)
 		return true;
-	known = &b->thread->process->detours->targets[address * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+	known = &b->thread->process->detours->targets[place_of(address, ENGINE_PLAIN_TARGETS)];
 	if (known->address != address || !address) {
 		if (!find_target(b->session, b->thread->process, address, ret))
 			return false;
@@ -311,6 +317,15 @@ static inline void set_leave(cprof_call_event *e, const cprof_function *f, uint6
 	e->target = target;
 }
 
+/* A call that is made by code as it should be, and not by the start of a thread. */
+static inline bool is_made_plainly(const struct engine_blocks *b, const struct cp_call *outer,
+				   uint64_t sp, uint64_t caller, const cprof_image **from_ret)
+{
+	return find_caller(b, outer, caller, from_ret) &&
+	       ((outer && !(outer->flags & CP_CALL_HIDDEN)) ||
+		!engine_starts_thread(b->thread, sp));
+}
+
 static inline bool enter(const struct engine_blocks *b, const struct besides *r, uint64_t caller)
 {
 	const struct engine_plain_site *site = r->site;
@@ -320,8 +335,7 @@ static inline bool enter(const struct engine_blocks *b, const struct besides *r,
 	struct cp_call *call;
 	cprof_call_event *e;
 
-	if (!find_caller(b, outer, caller, &from) ||
-	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(t, r->sp)))
+	if (!is_made_plainly(b, outer, r->sp, caller, &from))
 		return false;
 	call = cp_shadow_enter_plain(&b->ring->own, r->sp);
 	if (!call)
@@ -388,9 +402,7 @@ static inline bool pass(const struct engine_blocks *b, const struct besides *ent
 	cprof_call_event *e;
 
 	if (!cp_shadow_enters_plainly(own, outer, enters->sp) ||
-	    !find_caller(b, outer, caller, &from) ||
-	    ((!outer || outer->flags & CP_CALL_HIDDEN) &&
-	     engine_starts_thread(b->thread, enters->sp)))
+	    !is_made_plainly(b, outer, enters->sp, caller, &from))
 		return false;
 	if (b->ring->block.count + 2 > BLOCK_MAX)
 		engine_blocks_tell(b->session, b->ring);
