@@ -34,7 +34,7 @@ static const struct cp_column columns[] = {
 	{ "CPU", true, 0, false },	   { "self", true, 0, false },
 	{ "tail called", true, 0, false }, { "min", true, 0, true },
 	{ "average", true, 0, false },	   { "deviation", true, 0, false },
-	{ "median", true, 0, false },	   { "p95", true, 0, true },
+	{ "median", true, 0, CP_SPARE_LAST }, { "p95", true, 0, true },
 	{ "p99", true, 0, true },	   { "p99.9", true, 0, true },
 	{ "max", true, 0, false },	   { "image", false, 12, true },
 	{ "function", false, 0, false },

@@ -236,9 +236,10 @@ static unsigned width_of(const struct cp_table *t, const unsigned *widths)
 	return sum;
 }
 
-static void fit(const struct cp_table *t, unsigned columns, unsigned *widths)
+/* Columns that shrink give what they have too much, from the left. */
+static void shrink(const struct cp_table *t, unsigned columns, unsigned *widths)
 {
-	unsigned now = width_of(t, widths), over, least, *last;
+	unsigned now = width_of(t, widths), over, least;
 	size_t i;
 
 	for (i = 0; i + 1 < t->count && now > columns; i++) {
@@ -249,14 +250,30 @@ static void fit(const struct cp_table *t, unsigned columns, unsigned *widths)
 		widths[i] = widths[i] - least > over ? widths[i] - over : least;
 		now = width_of(t, widths);
 	}
-	last = &widths[t->count - 1];
+}
+
+/* Leaves out columns that can be spared so, while the last one has too little. */
+static void leave_out(const struct cp_table *t, unsigned spare, unsigned columns, unsigned *widths)
+{
+	unsigned now, last = widths[t->count - 1];
+	size_t i;
+
 	for (i = 0; i < t->count; i++) {
-		over = now > columns ? now - columns : 0;
-		if (t->columns[i].spare && over && *last < over + LAST_ENOUGH) {
+		now = width_of(t, widths);
+		if (t->columns[i].spare == spare && now > columns &&
+		    last < now - columns + LAST_ENOUGH)
 			widths[i] = LEFT_OUT;
-			now = width_of(t, widths);
-		}
 	}
+}
+
+static void fit(const struct cp_table *t, unsigned columns, unsigned *widths)
+{
+	unsigned *last = &widths[t->count - 1], spare, now, over, least;
+
+	shrink(t, columns, widths);
+	for (spare = 1; spare <= CP_SPARE_LAST; spare++)
+		leave_out(t, spare, columns, widths);
+	now = width_of(t, widths);
 	if (now > columns) {
 		over = now - columns;
 		least = *last < LAST_LEAST ? *last : LAST_LEAST;

@@ -20,11 +20,15 @@
 #include "record/nettime.h"
 #include "transcript/look.h"
 
+/* Of columns that can be left out, those that are last. */
+#define CP_SPARE_LAST 2u
+
 struct cp_column {
 	const char *title; /* "$": the table's `amounts` */
 	bool right; /* aligned */
 	unsigned give; /* shrinks to this many columns where space is short; 0: never */
-	bool spare; /* left out where the last column would get too little */
+	unsigned spare; /* left out where the last column would get too little, the least first;
+			 * 0: never */
 };
 
 struct cp_cell {
