@@ -121,6 +121,7 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 		#include <stdio.h>
 		#include <stdlib.h>
 		#include <time.h>
+		__attribute__((noinline)) int own(int i) { return i * 3 + (getenv("HOME") != NULL); }
 		int main(void)
 		{
 			struct timespec rest = { 0, 1000000 };
@@ -130,7 +131,7 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 			sigprocmask(SIG_BLOCK, &all, NULL);
 			for (int i = 0; i < 30; i++) {
 				nanosleep(&rest, NULL);
-				sum += rand() % 7 + labs(-i) + atoi("4");
+				sum += rand() % 7 + labs(-i) + atoi("4") + own(i);
 			}
 			printf("%s\n", sum > 0 ? "ok" : "not ok");
 			return 0;
@@ -138,7 +139,11 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 	END
 	for options in '-c --count --image=ld-* --image=libc*' '-c --count --traps --image=ld-* --image=libc*' \
 		'-t lib:ld-*,lib:libc* --max-rate=0'; do
-		assert_equal "$(python3 "$BATS_TEST_DIRNAME/kill_early.py" "$CPROF" "$options" ./blocks)" "status 0, ok"
+		assert_equal "$(python3 "$BATS_TEST_DIRNAME/kill_early.py" "$CPROF" "$options" ./blocks libc.so)" "status 0, ok"
+	done
+	# The program itself has them later than where it says what is blocked.
+	for options in '-t program --max-rate=0' '-t program --traps --max-rate=0' '-c --count'; do
+		assert_equal "$(python3 "$BATS_TEST_DIRNAME/kill_early.py" "$CPROF" "$options" ./blocks blocks)" "status 0, ok"
 	done
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kill_early.py CPROF OPTIONS PROGRAM: kills all of a cprof that runs PROGRAM when it first
-says (-v) that something of the C library has breakpoints, and awaits the program's end, which
-is printed: "status N", and what it wrote."""
+"""kill_early.py CPROF OPTIONS PROGRAM FILE: kills all of a cprof that runs PROGRAM when it first
+says (-v) that something of FILE, a part of its path, has breakpoints, and awaits the program's
+end, which is printed: "status N", and what it wrote."""
 import ctypes
 import os
 import subprocess
@@ -22,16 +22,16 @@ def children(pid):
 
 
 def main():
-    cprof, options, program = sys.argv[1:]
+    cprof, options, program, armed = sys.argv[1:]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     command = [cprof, "run", "-v", "-o", "early.data", *options.split(), "--", program]
     with open("early.out", "w+", encoding="utf-8") as out, \
             subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True) as controller:
         for line in controller.stderr:
-            if "/libc.so" in line and "breakpoints" in line:
+            if f"/{armed}" in line and "breakpoints" in line:
                 break
         else:
-            sys.exit("the C library was never armed")
+            sys.exit(f"{armed} was never armed")
         tracer, started = children(controller.pid)
         for pid in (tracer, controller.pid):
             os.kill(pid, 9)

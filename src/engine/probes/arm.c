@@ -200,16 +200,15 @@ static bool is_linking(cprof_process *p)
 	bool hook = false;
 	size_t i;
 
-	/* Who traces no calls has no stubs that wait. */
-	if (!engine_calls_wanted(p->session))
-		return false;
 	if (p->life.linking_look == p->look)
 		return p->life.linking;
 	for (i = 0; i < p->images.count; i++)
 		hook |= p->images.items[i]->mapped && p->images.items[i]->assembly->plans &&
 			p->images.items[i]->assembly->plans->hook_address;
+	if (!hook) /* its plan may not be made yet */
+		return false;
 	p->life.linking_look = p->look;
-	p->life.linking = hook && !engine_linker_done(p);
+	p->life.linking = !engine_linker_done(p);
 	return p->life.linking;
 }
 
@@ -312,7 +311,8 @@ static void arm_image(cprof_image *image)
 	guard(image, &left);
 	more = places(image);
 	image->armed = true;
-	image->life.stubs_wait = is_linking(image->process);
+	/* Who traces no calls has no stubs. */
+	image->life.stubs_wait = engine_calls_wanted(s) && is_linking(image->process);
 	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
 			       &numbers) &&
 	    !left.sites && !more)
@@ -492,6 +492,19 @@ static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image)
 	}
 }
 
+/* At the start nobody but the dynamic linker runs before the C library is mapped, in which
+ * it is watched what the program does with SIGTRAP. The program's breakpoints wait for that:
+ * if we were killed, it would have them without, and block SIGTRAP later. */
+static bool waits_for_c_library(cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && is_c_library(p->images.items[i]))
+			return false;
+	return is_linking(p);
+}
+
 static bool is_library(const cprof_image *image)
 {
 	return !engine_is_program(image);
@@ -549,7 +562,8 @@ void engine_arm_process(cprof_process *p)
 	look_for_base(p);
 	arm_images(p, is_c_library);
 	arm_images(p, is_library);
-	arm_images(p, NULL);
+	if (!waits_for_c_library(p))
+		arm_images(p, NULL);
 	/* Families look at what has happened before once breakpoints are there, so that
 	 * nothing falls in between. */
 	engine_each_family(s, f, armed)

@@ -30,13 +30,20 @@
 #define AVERAGE_COLUMN 6 /* where that is asked for, and the next */
 
 static const struct cp_column columns[] = {
-	{ "calls", true, 0, false },	   { "total", true, 0, false },
-	{ "CPU", true, 0, false },	   { "self", true, 0, false },
-	{ "tail called", true, 0, false }, { "min", true, 0, true },
-	{ "average", true, 0, false },	   { "deviation", true, 0, false },
-	{ "median", true, 0, CP_SPARE_LAST }, { "p95", true, 0, true },
-	{ "p99", true, 0, true },	   { "p99.9", true, 0, true },
-	{ "max", true, 0, false },	   { "image", false, 12, true },
+	{ "calls", true, 0, false },
+	{ "total", true, 0, false },
+	{ "CPU", true, 0, false },
+	{ "self", true, 0, false },
+	{ "tail called", true, 0, false },
+	{ "min", true, 0, true },
+	{ "average", true, 0, false },
+	{ "deviation", true, 0, false },
+	{ "median", true, 0, CP_SPARE_LAST },
+	{ "p95", true, 0, true },
+	{ "p99", true, 0, true },
+	{ "p99.9", true, 0, true },
+	{ "max", true, 0, false },
+	{ "image", false, 12, true },
 	{ "function", false, 0, false },
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
