@@ -178,7 +178,7 @@ CPROF_API bool cprof_current_call(cprof_call *ret);
  * entered it. [cb] */
 CPROF_API bool cprof_current_call_inherited(int32_t *tid_ret);
 
-/* A call's enter, leave or tail call, in a method_block: some thousands of one thread, in
+/* A call's enter, leave or tail call, or all of it, in a method_block: some thousands of one thread, in
  * their order, of which method_enter, method_leave and method_tail_call are not raised.
  * There are blocks only if every profiler that wants one of these takes them, and nobody
  * wants an invoke; and of calls only of which there is no more to tell than is here. All
@@ -187,14 +187,17 @@ CPROF_API bool cprof_current_call_inherited(int32_t *tid_ret);
 typedef enum cprof_call_event_kind {
 	CPROF_CALL_ENTER = 0,
 	CPROF_CALL_LEAVE = 1,
-	CPROF_CALL_TAIL_CALL = 2
+	CPROF_CALL_TAIL_CALL = 2,
+	/* Both ends of a call in which no traced function was called, and which has no values: an
+	 * ENTER with its LEAVE, at `enter_ns` and `timestamp_ns`. About half of all calls. */
+	CPROF_CALL_LEAF = 3
 } cprof_call_event_kind;
 typedef struct cprof_call_event {
-	uint64_t timestamp_ns; /* monotonic; rises from event to event */
+	uint64_t timestamp_ns; /* monotonic; rises from event to event; LEAF: of its end */
 	const cprof_function *function;
 	uint64_t enter_ns; /* of the call that is left; ENTER: the same */
-	cprof_addr caller; /* ENTER: return address; 0: unknown */
-	const cprof_image *from; /* ENTER: where `caller` is, if that is not traced; else NULL */
+	cprof_addr caller; /* ENTER, LEAF: return address; 0: unknown */
+	const cprof_image *from; /* likewise: where that is, if it is not traced; else NULL */
 	const cprof_function *target; /* TAIL_CALL; NULL: not known */
 	uint32_t depth; /* 0: outermost */
 	uint8_t kind; /* cprof_call_event_kind */

@@ -240,6 +240,8 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 	}
 }
 
+#define AHEAD 1024 /* bytes; they come from the caches of who wrote them */
+
 /* Do units behind the first look like a record of the next turn? */
 static inline bool looks_new(const struct cp_detour_head *head, size_t units, uint16_t tag)
 {
@@ -271,6 +273,8 @@ size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_recor
 			to--;
 		if (site >= CP_DETOUR_SITES || !units || to == ret + most)
 			break;
+		if (position + AHEAD < r.seen)
+			__builtin_prefetch(head_at(&r, position + AHEAD));
 		to->time = time_of(stamp, now);
 		to->sp = (uint64_t)head->sp << 3;
 		to->values = (const uint64_t *)(head + 1);

@@ -137,18 +137,25 @@ static inline bool is_bare(const struct cp_call_entry *e, enum cp_record_call_ki
 
 /* A call and its end without anything between them: it need not be opened. False: it is not
  * as plain as that, and nothing was done. */
-static inline bool put_leaf(struct coding *c, const struct cp_call_entry e[2])
+static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e, uint8_t kind,
+			    uint64_t end_ns)
 {
 	uint32_t depth = c->opens->depth;
 
-	if (e[0].function != e[1].function || e[0].depth != depth || e[1].depth != depth ||
-	    depth >= c->opens->frames.count || c->coder->forms ||
-	    !is_bare(&e[0], CP_RECORD_ENTER) || !is_bare(&e[1], CP_RECORD_LEAVE))
+	if (e->depth != depth || depth >= c->opens->frames.count || c->coder->forms ||
+	    !is_bare(e, kind))
 		return false;
-	put_callee(c, &e[0]);
-	put_first(c, CP_CALL_LEAVE, e[1].ts_ns);
+	put_callee(c, e);
+	put_first(c, CP_CALL_LEAVE, end_ns);
 	closed(c, depth, 0);
 	return true;
+}
+
+/* Likewise, of two entries. */
+static inline bool put_pair(struct coding *c, const struct cp_call_entry e[2])
+{
+	return e[0].function == e[1].function && e[0].depth == e[1].depth &&
+	       is_bare(&e[1], CP_RECORD_LEAVE) && put_leaf(c, &e[0], CP_RECORD_ENTER, e[1].ts_ns);
 }
 
 /* An event that is not as expected, or not of a kind that is. */
@@ -296,8 +303,38 @@ static bool take_form(struct coding *c, const struct cp_call_entry *e, const uin
 	return size <= (size_t)(end - c->at) - left * EVENT_MAX;
 }
 
-/* Into the block, behind what is in it; its count grows by how many there was room for, up
- * to the first that is not told. */
+/* What is no call without anything in it, with its values; what there is no room for with them
+ * is told without. False without memory. */
+static bool put_one(struct coding *c, const struct cp_call_entry *e, struct cp_call_block *block)
+{
+	if (e->depth >= c->opens->frames.count && c->opens->frames.count < CP_CALL_BLOCK_DEPTH &&
+	    !deepen(c->opens, e->depth))
+		return false;
+	put_event(c, e);
+	block->count++;
+	if (!c->form)
+		return true;
+	block->valued = true;
+	c->at = cp_call_form_values(c->coder, c->form, e, c->at);
+	return true;
+}
+
+/* Both events of a call that is no more than that. */
+static bool put_both(struct coding *c, const struct cp_call_entry *e, struct cp_call_block *block)
+{
+	struct cp_call_entry both[2];
+
+	if (put_leaf(c, e, CP_CALL_LEAF, e->ts_ns + e->duration_ns)) {
+		block->count += 2;
+		return true;
+	}
+	cp_call_open_leaf(e, both);
+	c->form = 0;
+	return put_one(c, &both[0], block) && put_one(c, &both[1], block);
+}
+
+/* Into the block, behind what is in it, as many as there is room for, up to the first that is
+ * not told. */
 static bool encode(struct cp_call_coder *coder, size_t functions,
 		   const struct cp_call_entry *entries, size_t count, struct cp_call_block *block)
 {
@@ -314,27 +351,27 @@ static bool encode(struct cp_call_coder *coder, size_t functions,
 	for (i = 0; i < count && is_told(&entries[i], functions); i++) {
 		const struct cp_call_entry *e = &entries[i];
 
-		if (i + 1 < count && put_leaf(&c, e)) {
+		if (e->kind == CP_CALL_LEAF) {
+			if (!put_both(&c, e, block))
+				return false;
+			continue;
+		}
+		if (i + 1 < count && put_pair(&c, e)) {
+			block->count += 2;
 			i++;
 			continue;
 		}
 		c.form = 0;
-		if (e->value_count && !take_form(&c, e, end, count - i)) {
+		if (e->value_count && !take_form(&c, e, end, cp_call_events_most(count - i))) {
 			if (i)
 				break;
 			c.form = 0; /* so much that no block could have it */
 		}
-		if (e->depth >= c.opens->frames.count &&
-		    c.opens->frames.count < CP_CALL_BLOCK_DEPTH && !deepen(c.opens, e->depth))
+		if (!put_one(&c, e, block))
 			return false;
-		put_event(&c, e);
-		if (!c.form)
-			continue;
-		block->valued = true;
-		c.at = cp_call_form_values(coder, c.form, e, c.at);
 	}
 	coder->units = c.units;
-	block->count += (uint32_t)i;
+	block->taken = i;
 	block->size = (size_t)(c.at - coder->bytes);
 	block->functions = coder->functions.items;
 	block->function_count = coder->functions.count;

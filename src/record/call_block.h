@@ -36,13 +36,17 @@ struct cp_call_costs {
 	uint32_t own_doubt_ps, inner_doubt_ps;
 };
 
+/* Both events of a call in which no other one is told, and which has no values. */
+#define CP_CALL_LEAF 0x80u
+
 /* An event, with the fields of cp_record_call; times of a thread don't go back. */
 struct cp_call_entry {
-	uint64_t ts_ns;
-	uint64_t duration_ns; /* of the end of a call whose enter was not told, since that */
+	uint64_t ts_ns; /* LEAF: of its enter */
+	/* Of the end of a call whose enter was not told, since that; LEAF: up to its end. */
+	uint64_t duration_ns;
 	uint32_t function, depth;
 	uint32_t target; /* of a call by a signal its number */
-	uint8_t kind; /* ENTER, LEAVE, TAIL_CALL, UNWIND */
+	uint8_t kind; /* ENTER, LEAVE, TAIL_CALL, UNWIND, or CP_CALL_LEAF */
 	uint8_t flags;
 	uint16_t value_count; /* CP_CALL_VALUES_MAX at most */
 	/* ENTER: arguments; LEAVE: the result. Borrowed. */
@@ -112,7 +116,26 @@ struct cp_call_block {
 	const uint32_t *functions; /* that it refers to; of a block that was read NULL */
 	size_t function_count;
 	bool valued; /* events have values */
+	size_t taken; /* of the entries that it was made of last */
 };
+
+/* Events that they are at most. */
+static inline size_t cp_call_events_most(size_t entries)
+{
+	return 2 * entries;
+}
+
+/* The two events of a LEAF. */
+static inline void cp_call_open_leaf(const struct cp_call_entry *leaf, struct cp_call_entry ret[2])
+{
+	ret[0] = ret[1] = *leaf;
+	ret[0].kind = CP_RECORD_ENTER;
+	ret[0].duration_ns = 0;
+	ret[1].kind = CP_RECORD_LEAVE;
+	ret[1].ts_ns += leaf->duration_ns;
+	ret[1].flags = 0;
+	ret[1].target = CP_RECORD_NONE;
+}
 
 /* Moves `function` + 1 to the front of the callees; its rank was `rank`, CP_CALL_RANKS: it
  * was none of them. */
@@ -153,12 +176,12 @@ struct cp_call_coder {
 };
 
 /* The next block of a thread; at most CP_CALL_BLOCK_EVENTS. `functions`: how many there
- * are. `ret` is good until the next; its count is less where values left no room. False
- * without memory. */
+ * are. `ret` is good until the next; what it has taken is less where values left no room.
+ * False without memory. */
 bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functions,
 		    const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		    size_t count, struct cp_call_block *ret);
-/* Is there room for more of the same in the block, which the coder made last? */
+/* Is there room for so many more events of the same in the block, which the coder made last? */
 bool cp_call_goes_on(const struct cp_call_block *block, uint32_t thread,
 		     const struct cp_call_costs *costs, size_t count);
 /* Likewise, at its end. Of events that it had, nothing is copied again. */

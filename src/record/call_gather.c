@@ -5,7 +5,7 @@
 
 #include "record/call_form.h"
 
-#define LARGE 1024 /* events that make a block by themselves */
+#define LARGE 384 /* entries that make a block by themselves */
 #define TOLD_MAX ((size_t)64 << 10) /* events: 3 MB here */
 #define BYTES_MAX ((size_t)4 << 20) /* of values */
 

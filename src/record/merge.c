@@ -487,7 +487,7 @@ static void write_block(struct merge *m, uint32_t thread, uint32_t part,
 	struct cp_call_block block;
 	size_t at;
 
-	for (at = 0; at < events->entries.count; at += block.count) {
+	for (at = 0; at < events->entries.count; at += block.taken) {
 		if (!ok(m, cp_call_encode(coder, thread, m->locations.count, costs,
 					  events->entries.items + at, events->entries.count - at,
 					  &block)))

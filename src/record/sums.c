@@ -133,6 +133,12 @@ CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
 		call.duration_ns = e->duration_ns;
 		if (!is_named(process, &call))
 			continue;
+		if (e->kind == CP_CALL_LEAF) {
+			call.kind = CP_RECORD_ENTER;
+			s->events += 2;
+			err = cp_spans_leaf(&s->spans, &call, e->ts_ns + e->duration_ns);
+			continue;
+		}
 		if (i + 1 < count && is_leaf(e)) {
 			i++;
 			s->events += 2;

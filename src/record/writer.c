@@ -19,6 +19,7 @@
 /* Then it is sealed unasked. */
 #define BATCH_SAMPLES_MAX ((size_t)64 << 10)
 #define BATCH_CALL_BYTES_MAX ((size_t)8 << 20)
+#define MOST_AT_ONCE (CP_CALL_BLOCK_EVENTS / 2) /* entries, which are two events or one */
 #define BATCH_ANNOTATIONS_MAX ((size_t)64 << 10)
 
 struct known_process {
@@ -454,12 +455,21 @@ static void end_block(struct cp_record_writer *w)
 		seal(w);
 }
 
+static size_t events_of(const struct cp_call_entry *entries, size_t count)
+{
+	size_t n = count, i;
+
+	for (i = 0; i < count; i++)
+		n += entries[i].kind == CP_CALL_LEAF;
+	return n;
+}
+
 /* How many of them are in the block under way now. */
 static size_t put_some(struct cp_record_writer *w, uint32_t thread,
 		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		       size_t count)
 {
-	bool more = cp_call_goes_on(&w->block, thread, costs, count);
+	bool more = cp_call_goes_on(&w->block, thread, costs, cp_call_events_most(count));
 	uint32_t before;
 	bool good;
 
@@ -470,7 +480,7 @@ static size_t put_some(struct cp_record_writer *w, uint32_t thread,
 		    : cp_call_encode(&w->coder, thread, w->locations.count, costs, entries, count,
 				     &w->block);
 	if (good)
-		return w->block.count - before;
+		return w->block.taken;
 	w->block.count = before;
 	no_memory(w);
 	return count;
@@ -484,10 +494,11 @@ static void put_blocks(struct cp_record_writer *w, uint32_t thread,
 
 	for (i = 0; i < count; i += n ? n : 1) {
 		left = count - i;
-		n = left < CP_CALL_BLOCK_EVENTS ? left : CP_CALL_BLOCK_EVENTS;
+		n = left < MOST_AT_ONCE ? left : MOST_AT_ONCE;
 		if (batch(w))
 			n = put_some(w, thread, costs, entries + i, n);
-		w->calls_lost += !n; /* it names what was never told */
+		if (!n) /* it names what was never told */
+			w->calls_lost += events_of(entries + i, 1);
 	}
 }
 
@@ -516,11 +527,11 @@ void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
 			  size_t count)
 {
 	if (thread >= w->threads.count) {
-		w->calls_lost += count;
+		w->calls_lost += events_of(entries, count);
 		return;
 	}
 	if (!cp_call_gather_wants(&w->gather, thread, count) ||
-	    cp_call_goes_on(&w->block, thread, costs, count)) {
+	    cp_call_goes_on(&w->block, thread, costs, cp_call_events_most(count))) {
 		put_waiting_of(w, thread);
 		put_blocks(w, thread, costs, entries, count);
 	} else if (!cp_call_gather_add(&w->gather, &w->coder, thread, costs, entries, count)) {

@@ -94,7 +94,7 @@ static void unwind(cprof_profiler *p, const cprof_function *f, const cprof_objec
 static void block(cprof_profiler *p, cprof_thread *thread, const cprof_call_event *events,
 		  size_t count)
 {
-	static const char *const names[] = { "enter", "leave", "tail" };
+	static const char *const names[] = { "enter", "leave", "tail", "leave" };
 	size_t i, k;
 
 	if (thread != cprof_current_thread())
@@ -102,6 +102,9 @@ static void block(cprof_profiler *p, cprof_thread *thread, const cprof_call_even
 	for (i = 0; i < count && is_first(thread); i++) {
 		const cprof_call_event *e = &events[i];
 
+		if (e->kind == CPROF_CALL_LEAF)
+			print(p, e->enter_ns, e->depth, "enter", e->function, NULL);
+		p->in_blocks += e->kind == CPROF_CALL_LEAF;
 		print(p, e->timestamp_ns, e->depth, names[e->kind], e->function,
 		      e->kind == CPROF_CALL_TAIL_CALL ? e->target : NULL);
 		for (k = 0; k < e->value_count; k++)

@@ -292,6 +292,8 @@ static void add_values(struct thread *t, struct cp_record_call *call, struct cp_
 
 /* ---- the program ---- */
 
+static size_t leaves; /* that came in one entry */
+
 static void tell(struct program *p, uint32_t t, struct cp_record_call call)
 {
 	struct thread *thread = &p->threads[t];
@@ -362,10 +364,36 @@ static void leave(struct program *p, uint32_t t)
 	tell(p, t, call);
 }
 
+static bool is_leaf(const struct cp_call_entry e[2])
+{
+	return e[0].kind == CP_RECORD_ENTER && e[1].kind == CP_RECORD_LEAVE &&
+	       e[0].function == e[1].function && e[0].depth == e[1].depth &&
+	       CP_RECORD_CALL_INVOKER(e[0].flags) != CPROF_INVOKER_SIGNAL &&
+	       !(e[0].value_count | e[1].value_count | e[1].flags);
+}
+
+/* Of calls that nothing happens in, some come in one entry. */
+static void join_leaves(struct thread *t)
+{
+	size_t from, to = 0;
+
+	for (from = 0; from < t->count; to++) {
+		t->entries[to] = t->entries[from++];
+		if (from == t->count || !is_leaf(&t->entries[from - 1]) || !below(3))
+			continue;
+		t->entries[to].kind = CP_CALL_LEAF;
+		t->entries[to].duration_ns = t->entries[from].ts_ns - t->entries[from - 1].ts_ns;
+		from++;
+		leaves++;
+	}
+	t->count = to;
+}
+
 static void flush(struct program *p, uint32_t t)
 {
 	struct thread *thread = &p->threads[t];
 
+	join_leaves(thread);
 	cp_record_call_block(p->blocks, t, &costs, thread->entries, thread->count);
 	CHECK_OK(cp_sums_block(&p->sums, 0, t, &costs, thread->entries, thread->count));
 	thread->count = thread->value_count = 0;
@@ -741,6 +769,7 @@ int main(void)
 		test_same(i, 20000, (uint32_t)(40 << i), 4u << i);
 	test_same(20, 200000, 200000, 50); /* blocks that are full */
 	test_same(21, 60000, 20000, DEEP);
+	CHECK(leaves > 10000);
 	test_turns();
 	test_damaged();
 	test_mutated();

@@ -33,7 +33,7 @@
 
 /* Flag of a call: its enter is in a block. */
 #define CALL_IN_BLOCK 0x400u
-#define BLOCK_MAX 1024 /* they are read where they were written: in the caches */
+#define BLOCK_MAX 512 /* they are read where they were written: in the caches */
 #define BATCH 256 /* records that are read at once, */
 #define BATCH_FIRST 4 /* when it is not known yet whether any is taken, then twice as many */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
@@ -281,19 +281,29 @@ struct besides {
 	uint64_t sp, ts_ns;
 };
 
-/* There is room for one. It is filled in where it stays: a copy would read in one what was
- * written in pieces a moment before. */
-static inline cprof_call_event *add_event(const struct engine_blocks *b, const struct besides *r,
-					  uint8_t kind)
+/* Without values. There is room for one. It is filled in where it stays: a copy would read in
+ * one what was written in pieces a moment before. */
+static inline cprof_call_event *add_event(struct engine_ring *ring, uint64_t ts_ns, uint8_t kind)
 {
-	struct engine_ring *ring = b->ring;
 	cprof_call_event *e = &ring->block.items[ring->block.count++];
 
-	e->timestamp_ns = r->ts_ns;
+	e->timestamp_ns = ts_ns - ts_ns % TIME_UNIT;
 	e->kind = kind;
+	e->values = e->form = NULL;
+	e->value_count = 0;
+	return e;
+}
+
+static inline cprof_call_event *add_valued(const struct engine_blocks *b, const struct besides *r,
+					   uint8_t kind)
+{
+	cprof_call_event *e = add_event(b->ring, r->ts_ns, kind);
+
+	if (!r->values)
+		return e;
 	e->values = r->values;
-	e->value_count = r->values ? r->site->valued->form->count : 0;
-	e->form = r->values ? r->site->valued->form->values : NULL;
+	e->value_count = r->site->valued->form->count;
+	e->form = r->site->valued->form->values;
 	return e;
 }
 
@@ -346,7 +356,7 @@ static inline bool enter(const struct engine_blocks *b, const struct besides *r,
 	call->enter_ns = r->ts_ns;
 	call->account = t->account;
 	call->flags |= CALL_IN_BLOCK;
-	e = add_event(b, r, CPROF_CALL_ENTER);
+	e = add_valued(b, r, CPROF_CALL_ENTER);
 	set_enter(e, site->function, caller, from);
 	e->depth = call->depth;
 	return true;
@@ -364,7 +374,7 @@ static inline bool leave(const struct engine_blocks *b, const struct besides *r,
 	    call->account.lost_ns != b->thread->account.lost_ns ||
 	    !target_of(b, r->site, record, 0, &target))
 		return false;
-	e = add_event(b, r, tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE);
+	e = add_valued(b, r, tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE);
 	set_leave(e, call->subject, call->enter_ns, target);
 	e->depth = call->depth;
 	cp_shadow_leave_plain(&b->ring->own, tail);
@@ -387,16 +397,13 @@ static bool take_values(const struct engine_blocks *b, const struct cp_record_pl
 	return !valued || to->values;
 }
 
-/* A call that nothing happens in is entered and left, which the shadow stack need not know
+/* A call that ends where it begins is entered and left, which the shadow stack need not know
  * of. False: it is not as plain as that, and nothing was done. */
-static inline bool pass(const struct engine_blocks *b, const struct besides *enters,
-			uint64_t end_ns, uint64_t caller, const struct engine_plain_site *end,
-			const cprof_function *target)
+static bool pass(const struct engine_blocks *b, const struct besides *enters, uint64_t caller,
+		 const struct engine_plain_site *end, const cprof_function *target)
 {
 	struct cp_shadow_own *own = &b->ring->own;
 	const struct cp_call *outer = cp_shadow_innermost(own);
-	const cprof_function *f = enters->site->function;
-	struct besides leaves = { .site = end, .ts_ns = end_ns - end_ns % TIME_UNIT };
 	bool tail = end->what == ENGINE_PLAIN_TAIL;
 	const cprof_image *from = NULL;
 	cprof_call_event *e;
@@ -406,12 +413,14 @@ static inline bool pass(const struct engine_blocks *b, const struct besides *ent
 		return false;
 	if (b->ring->block.count + 2 > BLOCK_MAX)
 		engine_blocks_tell(b->session, b->ring);
-	e = add_event(b, enters, CPROF_CALL_ENTER);
-	set_enter(e, f, caller, from);
+	e = add_event(b->ring, enters->ts_ns, tail ? CPROF_CALL_ENTER : CPROF_CALL_LEAF);
+	set_enter(e, enters->site->function, caller, from);
 	e->depth = cp_shadow_depth_within(outer);
-	e = add_event(b, &leaves, tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE);
-	set_leave(e, f, enters->ts_ns, target);
-	e->depth = e[-1].depth;
+	if (tail) {
+		e = add_event(b->ring, enters->ts_ns, CPROF_CALL_TAIL_CALL);
+		set_leave(e, enters->site->function, enters->ts_ns, target);
+		e->depth = e[-1].depth;
+	}
 	cp_shadow_pass_plain(own, enters->sp, tail);
 	engine_price_take(&b->session->calls->price, 2, &b->thread->account.taken);
 	return true;
@@ -427,7 +436,7 @@ static bool take_both(const struct engine_blocks *b, const struct besides *to,
 
 	return (end->what == ENGINE_PLAIN_LEAVE || end->what == ENGINE_PLAIN_TAIL) &&
 	       target_of(b, end, r, 2, &target) &&
-	       pass(b, to, to->ts_ns, r->words ? r->values[0] : 0, end, target);
+	       pass(b, to, r->words ? r->values[0] : 0, end, target);
 }
 
 /* False: it goes the way of hits, and nothing was done. */
@@ -453,58 +462,94 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 	return taken;
 }
 
-/* An entry and the same call's end, with nothing between them and without values: about half
- * of all calls. False: nothing was done. */
-static bool take_leaf(const struct engine_blocks *b, const struct cp_record_plain r[2],
-		      const struct engine_plain_site *enters,
-		      const struct engine_plain_site *leaves, uint64_t ts_ns, uint64_t end_ns)
-{
-	const struct besides to = { .site = enters,
-				    .sp = whole_sp(b->thread, r->sp),
-				    .ts_ns = ts_ns - ts_ns % TIME_UNIT };
-
-	return enters->what == ENGINE_PLAIN_ENTER && leaves->what == ENGINE_PLAIN_LEAVE &&
-	       enters->traced == leaves->traced && !enters->valued && !leaves->valued && to.sp &&
-	       to.ts_ns >= b->thread->told_ns &&
-	       pass(b, &to, end_ns, r->words ? r->values[0] : 0, leaves, NULL);
-}
-
 /* When a record was written, after the thread's last one; false: that is out of reach. */
-static inline bool time_within(const struct engine_blocks *b, const struct engine_reach *reach,
+static inline bool time_within(const struct engine_clock *clock, const struct engine_reach *reach,
 			       const struct cp_record_plain *r, uint64_t last_ns, uint64_t *ns_ret)
 {
-	uint64_t ns = engine_clock_ns(&b->session->calls->clock, r->time);
+	uint64_t ns = engine_clock_ns(clock, r->time);
 
 	*ns_ret = ns > last_ns ? ns : last_ns + 1; /* the clock was set meanwhile */
 	return *ns_ret <= reach->until_ns && r->end <= reach->position;
+}
+
+/* The site of an entry, if the next record is the same call's end and neither has values. */
+static inline const struct engine_plain_site *leaf_at(const struct engine_plain_site *sites,
+						      size_t count,
+						      const struct cp_record_plain r[2])
+{
+	const struct engine_plain_site *enters, *leaves;
+
+	if (r[0].sp != r[1].sp || r[0].site >= count || r[1].site >= count)
+		return NULL;
+	enters = &sites[r[0].site];
+	leaves = &sites[r[1].site];
+	return enters->what == ENGINE_PLAIN_ENTER && leaves->what == ENGINE_PLAIN_LEAVE &&
+			       enters->traced == leaves->traced && !enters->valued &&
+			       !leaves->valued
+		       ? enters
+		       : NULL;
+}
+
+/* Calls that nothing happens in, one behind the other: what is around them is looked at once,
+ * and the shadow stack need not know of them. About half of all calls. How many records were
+ * taken, two for each; the time of the last one in `last_ns`. */
+static size_t take_leaves(const struct engine_blocks *b, const struct engine_reach *reach,
+			  const struct cp_record_plain *records, size_t count, uint64_t *last_ns)
+{
+	const struct engine_plain_site *sites = b->thread->process->detours->plain.items, *site;
+	const size_t site_count = b->thread->process->detours->plain.count;
+	const struct cp_call *outer = cp_shadow_innermost(&b->ring->own);
+	const struct engine_clock clock = b->session->calls->clock;
+	const uint64_t told_ns = b->thread->told_ns;
+	const uint32_t depth = cp_shadow_depth_within(outer);
+	uint64_t ns, end_ns, sp, caller;
+	const cprof_image *from;
+	cprof_call_event *e;
+	size_t i;
+
+	for (i = 0; i + 1 < count; i += 2) {
+		const struct cp_record_plain *r = &records[i];
+
+		site = leaf_at(sites, site_count, r);
+		sp = site ? whole_sp(b->thread, r->sp) : 0;
+		if (!sp || !time_within(&clock, reach, r, *last_ns, &ns) ||
+		    !time_within(&clock, reach, r + 1, ns, &end_ns))
+			break;
+		caller = r->words ? r->values[0] : 0;
+		from = NULL;
+		if (ns - ns % TIME_UNIT < told_ns ||
+		    !cp_shadow_enters_plainly(&b->ring->own, outer, sp) ||
+		    !is_made_plainly(b, outer, sp, caller, &from))
+			break;
+		if (b->ring->block.count == BLOCK_MAX)
+			engine_blocks_tell(b->session, b->ring);
+		*last_ns = end_ns;
+		e = add_event(b->ring, end_ns, CPROF_CALL_LEAF);
+		set_enter(e, site->function, caller, from);
+		e->enter_ns = ns - ns % TIME_UNIT;
+		e->depth = depth;
+		cp_shadow_pass_plain(&b->ring->own, sp, false);
+	}
+	engine_price_take(&b->session->calls->price, (double)i, &b->thread->account.taken);
+	return i;
 }
 
 /* How many of them were taken. */
 static size_t take_some(const struct engine_blocks *b, const struct engine_reach *reach,
 			const struct cp_record_plain *records, size_t count)
 {
-	const typeof(b->thread->process->detours->plain) *sites =
-		&b->thread->process->detours->plain;
-	uint64_t last_ns = b->ring->last_ns, ns = 0, end_ns;
-	size_t i, taken;
+	const struct engine_clock *clock = &b->session->calls->clock;
+	uint64_t last_ns = b->ring->last_ns, ns = 0;
+	size_t i = 0, taken;
 
-	for (i = 0; i < count; i += taken) {
-		if (!time_within(b, reach, &records[i], last_ns, &ns))
+	do {
+		i += take_leaves(b, reach, records + i, count - i, &last_ns);
+		if (i == count || !time_within(clock, reach, &records[i], last_ns, &ns))
 			break;
-		if (i + 1 < count && records[i].sp == records[i + 1].sp &&
-		    records[i].site < sites->count && records[i + 1].site < sites->count &&
-		    time_within(b, reach, &records[i + 1], ns, &end_ns) &&
-		    take_leaf(b, &records[i], &sites->items[records[i].site],
-			      &sites->items[records[i + 1].site], ns, end_ns)) {
-			last_ns = end_ns;
-			taken = 2;
-			continue;
-		}
 		taken = take(b, &records[i], ns);
-		if (!taken)
-			break;
-		last_ns = ns;
-	}
+		last_ns = taken ? ns : last_ns;
+		i += taken;
+	} while (taken);
 	b->ring->last_ns = last_ns;
 	return i;
 }

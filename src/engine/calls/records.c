@@ -72,6 +72,8 @@ static void set_clock(struct engine_clock *clock)
 	clock->last = now;
 	clock->ns_per_tick =
 		(double)(now.ns - clock->first.ns) / (double)(now.ticks - clock->first.ticks);
+	clock->ns_shifted =
+		(uint64_t)(clock->ns_per_tick * (double)(UINT64_C(1) << ENGINE_CLOCK_SHIFT));
 	clock->alive_ticks = (uint64_t)((double)ALIVE_NS / clock->ns_per_tick);
 }
 

@@ -214,18 +214,22 @@ struct engine_tick {
 	uint64_t ticks, ns;
 };
 
+#define ENGINE_CLOCK_SHIFT 32
+
 struct engine_clock {
 	struct engine_tick first, last;
 	double ns_per_tick;
+	uint64_t ns_shifted; /* the same, times 2 to the power of ENGINE_CLOCK_SHIFT */
 	uint64_t alive_ticks; /* for how long the program is told that somebody reads */
 };
 
 /* The time of a stamp counter's value near that of `last`. */
 static inline uint64_t engine_clock_ns(const struct engine_clock *clock, uint64_t ticks)
 {
-	double ns = (double)(int64_t)(ticks - clock->last.ticks) * clock->ns_per_tick;
+	__extension__ typedef __int128 wide;
+	wide units = (wide)(int64_t)(ticks - clock->last.ticks) * (int64_t)clock->ns_shifted;
 
-	return clock->last.ns + (uint64_t)(int64_t)ns;
+	return clock->last.ns + (uint64_t)(int64_t)(units >> ENGINE_CLOCK_SHIFT);
 }
 
 struct engine_calls {

@@ -135,9 +135,6 @@ static void on_disarmed(cprof_profiler *p, const cprof_function *f, uint32_t rat
 static void on_block(cprof_profiler *p, cprof_thread *thread, const cprof_call_event *events,
 		     size_t count)
 {
-	static const uint8_t kinds[] = { [CPROF_CALL_ENTER] = CP_RECORD_ENTER,
-					 [CPROF_CALL_LEAVE] = CP_RECORD_LEAVE,
-					 [CPROF_CALL_TAIL_CALL] = CP_RECORD_TAIL_CALL };
 	struct cp_record_call r = { .target = CP_RECORD_NONE, .stack = CP_RECORD_NONE };
 	size_t i;
 
@@ -149,15 +146,25 @@ static void on_block(cprof_profiler *p, cprof_thread *thread, const cprof_call_e
 		p->costs = cp_module_detour_costs();
 	p->spans.costs = &p->costs;
 	for (i = 0; i < count && !p->failed; i++) {
-		r.kind = kinds[events[i].kind];
-		r.ts_ns = events[i].timestamp_ns;
-		r.function = function_of(p, events[i].function);
-		r.depth = events[i].depth;
-		r.duration_ns = events[i].kind == CPROF_CALL_ENTER
-					? 0
-					: events[i].timestamp_ns - events[i].enter_ns;
-		if (r.function != CP_LIVE_NONE)
+		const cprof_call_event *e = &events[i];
+
+		r.function = function_of(p, e->function);
+		r.depth = e->depth;
+		if (r.function == CP_LIVE_NONE)
+			continue;
+		if (e->kind == CPROF_CALL_ENTER || e->kind == CPROF_CALL_LEAF) {
+			r.kind = CP_RECORD_ENTER;
+			r.ts_ns = e->enter_ns;
+			r.duration_ns = 0;
 			fail(p, cp_spans_event(&p->spans, &r));
+		}
+		if (e->kind != CPROF_CALL_ENTER) {
+			r.kind = e->kind == CPROF_CALL_TAIL_CALL ? CP_RECORD_TAIL_CALL
+								 : CP_RECORD_LEAVE;
+			r.ts_ns = e->timestamp_ns;
+			r.duration_ns = e->timestamp_ns - e->enter_ns;
+			fail(p, cp_spans_event(&p->spans, &r));
+		}
 	}
 	p->spans.costs = NULL;
 	pthread_mutex_unlock(&p->lock);

@@ -53,8 +53,10 @@ static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 		ret->form = e->form;
 		ret->value_count = (uint16_t)e->value_count;
 	}
-	if (e->kind == CPROF_CALL_ENTER) {
-		ret->kind = CP_RECORD_ENTER;
+	if (e->kind == CPROF_CALL_ENTER || e->kind == CPROF_CALL_LEAF) {
+		ret->ts_ns = e->enter_ns;
+		ret->kind = e->kind == CPROF_CALL_LEAF ? CP_CALL_LEAF : CP_RECORD_ENTER;
+		ret->duration_ns = e->timestamp_ns - e->enter_ns;
 		if (e->from && !b->is_summary)
 			add_caller(log, b, e, ret);
 		return;
@@ -92,7 +94,7 @@ bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_b
 	struct cp_call_entry *to;
 	size_t i;
 
-	b->entries.count = 0;
+	b->entries.count = b->events = 0;
 	if (!b->bare.inner_ps)
 		b->bare = cp_module_detour_costs();
 	if (!cp_vec_reserve(&b->entries, count))
@@ -100,8 +102,10 @@ bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_b
 	for (i = 0, to = b->entries.items; i < count; i++) {
 		if (events[i].value_count)
 			count_words(&events[i], &most[events[i].kind != CPROF_CALL_ENTER]);
-		if (!b->most || events[i].depth < b->most)
-			set_entry(log, b, &events[i], to++);
+		if (b->most && events[i].depth >= b->most)
+			continue;
+		b->events += 1 + (events[i].kind == CPROF_CALL_LEAF);
+		set_entry(log, b, &events[i], to++);
 	}
 	b->entries.count = (size_t)(to - b->entries.items);
 	b->costs = with_values(b->bare, most);

@@ -18,6 +18,7 @@ struct cp_recorder_call_blocks {
 	bool is_summary; /* nobody asks who called */
 	bool arguments, result; /* are kept */
 	CP_VEC(struct cp_call_entry) entries;
+	size_t events; /* that these are */
 	struct cp_call_costs costs; /* of these */
 	struct cp_call_costs bare; /* without values; 0: not asked yet */
 	struct {

@@ -212,7 +212,7 @@ static void on_block(cprof_profiler *log, cprof_thread *thread, const cprof_call
 	else
 		cp_record_call_block(log->writer, (uint32_t)*number, &b->costs, b->entries.items,
 				     b->entries.count);
-	c->count += b->entries.count;
+	c->count += b->events;
 }
 
 static void on_inherited(cprof_profiler *log, const cprof_function *f)
