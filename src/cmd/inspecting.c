@@ -157,62 +157,23 @@ static CP_ERROR look_in(struct cp_inspected *in, struct cp_object *object,
 }
 
 /* What no debug information tells of may have a symbol: a place without a type. */
-static bool symbol_of(struct cp_inspected *in, const char *name, struct cp_thing *ret)
+static bool symbol_of(const struct cp_object *o, const char *name, struct cp_thing *ret)
 {
 	struct cp_vaddr at;
-	size_t i;
 
-	for (i = 0; i < in->objects.list.count; i++) {
-		if (!cp_image_variable(in->objects.list.items[i].image, name, &at))
-			continue;
-		*ret = cp_thing_at(NULL, at.v + in->objects.list.items[i].bias);
-		return true;
-	}
-	return false;
-}
-
-/* Is that the function of a symbol, whatever it takes? */
-static bool is_called(const char *symbol, const char *name)
-{
-	CP_FREE char *plain = NULL;
-	size_t size = strlen(name);
-
-	if (!strcmp(symbol, name))
-		return true;
-	/* A mangled name has the last part in it. */
-	if (symbol[0] != '_' || !strstr(symbol, cp_name_last_part(name)))
+	if (!cp_image_variable(o->image, name, &at))
 		return false;
-	plain = cp_demangle(symbol);
-	return plain && !strncmp(plain, name, size) && (!plain[size] || plain[size] == '(');
+	*ret = cp_thing_at(NULL, at.v + o->bias);
+	return true;
 }
 
 /* A function is where it begins, as C has it. */
-static bool function_of(struct cp_inspected *in, const char *name, struct cp_thing *ret)
+static bool function_of(struct cp_inspected *in, const struct cp_object *o, const char *name,
+			struct cp_thing *ret)
 {
-	static const struct cp_type function = { .kind = CP_TYPE_FUNCTION,
-						 .text = "? (...)",
-						 .split = 2 };
-	const struct cp_symbol *symbols;
-	uint64_t address = 0;
-	struct cp_object *o;
-	struct cp_error *err;
-	size_t count, i;
+	const struct cp_placed_image of = { o->image, o->bias };
 
-	cp_vec_for_each(&in->objects.list, o) {
-		err = cp_image_symbols(o->image, &symbols, &count);
-		cp_error_free(err);
-		for (i = 0; !err && i < count && !address; i++)
-			if (symbols[i].kind == CP_SYMBOL_FUNCTION &&
-			    is_called(symbols[i].name, name))
-				address = symbols[i].start.v + o->bias;
-		if (address)
-			break;
-	}
-	*ret = (struct cp_thing){ .type = cp_type_pointer_to(&in->arena, &function),
-				  .bytes = (uint8_t *)cp_arena_copy(&in->arena, &address, 8),
-				  .size = 8,
-				  .source = CPROF_SOURCE_CONST };
-	return address && ret->type && ret->bytes;
+	return cp_function_thing(&of, name, &in->arena, ret);
 }
 
 static CP_ERROR find_variable(void *ctx, const char *name, const char *file, struct cp_thing *ret)
@@ -225,23 +186,33 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 	struct cp_named_global found = { 0 };
 	const char *near = NULL;
 	struct cp_error *err;
-	size_t i;
+	struct cp_object *o;
 
 	if (!file && in->frames && cp_frames_find(in->frames, name, ret))
 		return NULL;
 	if (asprintf(&key, "%s\n%s", file ? file : "", name) < 0)
 		return cp_error_nomem();
 	known = known_global(in, key);
-	for (i = 0; !known && !found.found && i < in->objects.list.count; i++)
-		CP_TRY(look_in(in, &in->objects.list.items[i], &query, key, &found, &near));
+	cp_vec_for_each(&in->objects.list, o) {
+		if (known || found.found)
+			break;
+		CP_TRY(look_in(in, o, &query, key, &found, &near));
+		/* A library's variable is not what a function of the program is meant by. */
+		if (!file && !found.found && o->program && function_of(in, o, query.name, ret))
+			return NULL;
+	}
 	known = known ? known : found.found ? &found : NULL;
 	if (known) {
 		note_others(in, known->found);
 		*ret = cp_inspected_global(in, known->in, &known->found->list.items[0]);
 		return NULL;
 	}
-	if (!file && (symbol_of(in, query.name, ret) || function_of(in, query.name, ret)))
-		return NULL;
+	cp_vec_for_each(&in->objects.list, o)
+		if (!file && symbol_of(o, query.name, ret))
+			return NULL;
+	cp_vec_for_each(&in->objects.list, o)
+		if (!file && function_of(in, o, query.name, ret))
+			return NULL;
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			   file ? " in " : "", file ? file : "");
 	if (*name == '$' && !in->frames)

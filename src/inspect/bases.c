@@ -47,6 +47,8 @@ static uint8_t virtual_offset(const struct cp_reader *memory, uint64_t vtable,
 
 	if (!m->below)
 		return CPROF_VALUE_UNAVAILABLE;
+	if (!vtable)
+		return CPROF_VALUE_NOT_CONSTRUCTED;
 	if (!cp_read_exact(memory, vtable - m->below, &offset, sizeof(offset)))
 		return CPROF_VALUE_UNREADABLE;
 	*ret = (uint64_t)offset;

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "image/find.h"
 #include "inspect/bases.h"
 #include "inspect/build.h"
 #include "inspect/condition.h"
 #include "inspect/members.h"
 #include "inspect/number.h"
 #include "inspect/shapes.h"
+#include "inspect/type_names.h"
 
 #define STEPS_MAX 10000
 #define LINKS 16 /* of what stands for something that stands for something */
@@ -42,47 +44,6 @@ static struct cp_thing unavailable(uint8_t error, uint64_t address)
 	return (struct cp_thing){ .error = error,
 				  .address = address,
 				  .source = CPROF_SOURCE_MEMORY };
-}
-
-/* ---- types ---- */
-
-/* `struct node *[4]`: a name, then what is behind it. */
-static CP_ERROR find_type(struct evaluation *e, const char *text, const struct cp_type **ret)
-{
-	size_t size = strlen(text), name = size;
-	const struct cp_type *t;
-	char *plain;
-	const char *c;
-	unsigned depth = 0;
-
-	for (c = text; *c && name == size; c++) {
-		depth += *c == '<' || *c == '(';
-		depth -= depth && (*c == '>' || *c == ')');
-		if (!depth && (*c == '*' || *c == '[' || *c == '&'))
-			name = (size_t)(c - text);
-	}
-	plain = cp_arena_copy(e->env->arena, text, name);
-	if (!plain)
-		return cp_error_nomem();
-	for (; name && plain[name - 1] == ' '; name--)
-		plain[name - 1] = '\0';
-	while (cp_starts_with(plain, "const ") || cp_starts_with(plain, "volatile "))
-		plain = strchr(plain, ' ') + 1;
-	if (cp_ends_with(plain, " const"))
-		plain[strlen(plain) - strlen(" const")] = '\0';
-	t = cp_type_of_c(plain);
-	if (!t)
-		CP_TRY(e->env->type(e->env->ctx, plain, &t));
-	for (c = text + name; *c; c++) {
-		if (*c == '*' || *c == '&')
-			t = cp_type_pointer_to(e->env->arena, t);
-		else if (*c == '[')
-			t = cp_type_array_of(e->env->arena, t, strtoull(c + 1, NULL, 10));
-		if (!t)
-			return cp_error_nomem();
-	}
-	*ret = t;
-	return NULL;
 }
 
 /* ---- places ---- */
@@ -272,17 +233,39 @@ static CP_ERROR check_bound(const struct cp_thing *whole, const struct cp_thing 
 			    (unsigned long long)row->count);
 }
 
+/* The element whose key is the enumerator of that name; `why`: what is answered where there
+ * are no such keys. */
+static CP_ERROR enumerated(struct evaluation *e, const struct cp_thing *a, const char *name,
+			   struct cp_error *why, struct cp_thing *ret)
+{
+	const struct cp_shapes *shapes = e->env->shapes;
+	const struct cp_thing index = { .type = &cp_shape_enumerator,
+					.bytes = (const uint8_t *)name,
+					.size = strlen(name) };
+	bool done = false;
+	struct cp_error *err = shapes ? shapes->ops->element(e->env, a, &index, ret, &done) : NULL;
+
+	cp_error_free(done ? why : err);
+	return done ? err : why;
+}
+
 static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
 			  struct cp_thing *ret)
 {
 	const struct cp_shapes *shapes = e->env->shapes;
 	struct cp_thing a, whole, index;
+	struct cp_error *err;
 	bool done = false;
 	int64_t i = 0;
 
 	CP_TRY(evaluate(e, n->a, &a));
 	whole = a = elements_of(e, a);
-	CP_TRY(evaluate(e, n->b, &index));
+	err = evaluate(e, n->b, &index);
+	if (err && !a.error && err->code == CP_ERR_NOT_FOUND && n->b->op == CP_OP_NAME &&
+	    !n->b->file)
+		return enumerated(e, &a, cp_name_last_part(n->b->text), err, ret);
+	if (err)
+		return err;
 	if (a.error || index.error) {
 		*ret = a.error ? a : index;
 		return NULL;
@@ -455,7 +438,7 @@ static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, st
 	struct cp_number number;
 	struct cp_thing a;
 
-	CP_TRY(find_type(e, n->text, &type));
+	CP_TRY(cp_type_by_text(e->env, n->text, &type));
 	CP_TRY(evaluate(e, n->a, &a));
 	a = cp_thing_referred(e->env, a);
 	t = cp_type_strip(type);
@@ -493,7 +476,7 @@ static CP_ERROR at(struct evaluation *e, const struct cp_condition_node *n, stru
 	struct cp_number number;
 	struct cp_thing a;
 
-	CP_TRY(find_type(e, n->text, &type));
+	CP_TRY(cp_type_by_text(e->env, n->text, &type));
 	CP_TRY(evaluate(e, n->a, &a));
 	number = cp_number_of(e->env, &a);
 	if (!a.error && number.kind != CP_NUMBER_INTEGER)
@@ -505,7 +488,7 @@ static CP_ERROR at(struct evaluation *e, const struct cp_condition_node *n, stru
 /* `sizeof(x)`: x may be either. */
 static CP_ERROR type_or_variable(struct evaluation *e, const char *text, const struct cp_type **ret)
 {
-	struct cp_error *err = find_type(e, text, ret), *other;
+	struct cp_error *err = cp_type_by_text(e->env, text, ret), *other;
 	struct cp_thing variable;
 
 	if (!err || err->code != CP_ERR_NOT_FOUND || e->offset_base)
@@ -551,7 +534,7 @@ static CP_ERROR offset_of(struct evaluation *e, const struct cp_condition_node *
 	struct cp_thing base = { .in_memory = true }, a;
 	struct evaluation inner = { .env = e->env, .offset_base = &base, .steps = e->steps };
 
-	CP_TRY(find_type(e, n->text, &base.type));
+	CP_TRY(cp_type_by_text(e->env, n->text, &base.type));
 	CP_TRY(evaluate(&inner, n->a, &a));
 	if (a.error || !a.in_memory)
 		return cp_error_new(CP_ERR_USAGE, 0, "offsetof: no member of %s", n->text);
@@ -563,32 +546,59 @@ static CP_ERROR offset_of(struct evaluation *e, const struct cp_condition_node *
 
 /* ---- operators ---- */
 
+/* Is it true, as C++ has it: what may hold something does, a pointer is not NULL, a number
+ * not 0. A structure is none of these. a->error: that can't be had. */
+static CP_ERROR truth(struct evaluation *e, struct cp_thing *a, bool *ret)
+{
+	const struct cp_shapes *shapes = e->env->shapes;
+	bool done = false;
+
+	*a = cp_thing_referred(e->env, *a);
+	if (shapes && !a->error)
+		CP_TRY(shapes->ops->holds(e->env, a, ret, &done));
+	if (done || a->error)
+		return NULL;
+	CP_TRY(operand(e, a));
+	return cp_number_truth(e->env, a, ret);
+}
+
+static CP_ERROR truth_thing(struct evaluation *e, bool value, struct cp_thing *ret)
+{
+	CP_TRY(cp_number_thing(e->env, (struct cp_number){ CP_NUMBER_INTEGER, .i = value },
+			       cp_type_of_c("bool"), ret));
+	ret->source = CPROF_SOURCE_MEMORY;
+	return NULL;
+}
+
 static CP_ERROR logical(struct evaluation *e, const struct cp_condition_node *n,
 			struct cp_thing *ret)
 {
-	bool decides = n->op == CP_OP_EITHER;
+	bool decides = n->op == CP_OP_EITHER, is = false;
 	struct cp_thing a;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	if (cp_number_truth(e->env, &a) != decides && !a.error)
+	CP_TRY(truth(e, &a, &is));
+	if (!a.error && is != decides) {
 		CP_TRY(evaluate(e, n->b, &a));
-	if (a.error) {
-		*ret = a;
-		return NULL;
+		CP_TRY(truth(e, &a, &is));
 	}
-	return cp_number_thing(e->env,
-			       (struct cp_number){ CP_NUMBER_INTEGER,
-						   .i = cp_number_truth(e->env, &a) },
-			       cp_type_of_c("bool"), ret);
+	*ret = a;
+	return a.error ? NULL : truth_thing(e, is, ret);
 }
 
 static CP_ERROR unary(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
 {
 	struct cp_thing a;
+	bool is = false;
 
 	CP_TRY(evaluate(e, n->a, &a));
 	if (n->op == CP_OP_DEREFERENCE)
 		return dereference(e, a, ret);
+	if (n->op == CP_OP_NOT) {
+		CP_TRY(truth(e, &a, &is));
+		*ret = a;
+		return a.error ? NULL : truth_thing(e, !is, ret);
+	}
 	CP_TRY(operand(e, &a));
 	return cp_number_unary(e->env, n->op, &a, ret);
 }
@@ -598,28 +608,9 @@ static bool enumerator(struct evaluation *e, const struct cp_condition_node *n,
 		       const struct cp_thing *beside, struct cp_thing *ret)
 {
 	struct cp_thing other = cp_thing_referred(e->env, *beside);
-	const struct cp_type *t = cp_type_strip(other.type);
-	const struct cp_type_details *d;
-	struct cp_error *err;
-	uint32_t i;
 
-	if (n->op != CP_OP_NAME || n->file || !t || t->kind != CP_TYPE_ENUM)
-		return false;
-	t = cp_type_complete(cp_type_image(t), t);
-	d = cp_type_details(t);
-	for (i = 0; d && i < d->enumerator_count; i++) {
-		const char *name = d->enumerators[i].name, *last = strrchr(n->text, ':');
-
-		if (strcmp(name, last ? last + 1 : n->text))
-			continue;
-		err = cp_number_thing(e->env,
-				      (struct cp_number){ CP_NUMBER_INTEGER,
-							  .i = d->enumerators[i].value },
-				      other.type, ret);
-		cp_error_free(err);
-		return !err;
-	}
-	return false;
+	return n->op == CP_OP_NAME && !n->file &&
+	       cp_enumerator_of(e->env, other.type, cp_name_last_part(n->text), ret);
 }
 
 static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
@@ -647,7 +638,8 @@ static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 	return cp_number_binary(e->env, n->op, &a, &b, ret);
 }
 
-/* A variable or a function; else one of the languages' words, which no variable can be. */
+/* A variable or a function; else one of the languages' words, which no variable can be, or
+ * an enumerator. */
 static CP_ERROR named(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
 {
 	static const struct {
@@ -664,6 +656,11 @@ static CP_ERROR named(struct evaluation *e, const struct cp_condition_node *n, s
 		cp_error_free(err);
 		number.i = words[i].value;
 		return cp_number_thing(e->env, number, cp_number_type(number), ret);
+	}
+	if (err && err->code == CP_ERR_NOT_FOUND && !n->file &&
+	    cp_enumerator_named(e->env, n->text, ret)) {
+		cp_error_free(err);
+		return NULL;
 	}
 	return err;
 }
@@ -702,12 +699,12 @@ static CP_ERROR choose(struct evaluation *e, const struct cp_condition_node *n,
 		       struct cp_thing *ret)
 {
 	struct cp_thing a;
-	bool truth;
+	bool is = false;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	truth = cp_number_truth(e->env, &a);
+	CP_TRY(truth(e, &a, &is));
 	if (!a.error)
-		return evaluate(e, truth ? n->b : n->c, ret);
+		return evaluate(e, is ? n->b : n->c, ret);
 	*ret = a;
 	return NULL;
 }

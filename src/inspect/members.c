@@ -18,6 +18,12 @@ struct search {
 	const char *name;
 	struct cp_text_near near;
 	unsigned left;
+	bool ambiguous; /* two of its bases have such a one each */
+};
+
+/* A member, and the class in whose object it was found. */
+struct found {
+	struct cp_thing member, object;
 };
 
 static const struct cp_type *completed(const struct cp_type *type)
@@ -65,12 +71,83 @@ static struct cp_thing member(const struct search *s, const struct cp_thing *in,
 	return m->flags & CP_MEMBER_BITS ? bits(in, m) : part(in, m->offset, m->type);
 }
 
-static bool find(struct search *s, const struct cp_thing *in, unsigned depth, struct cp_thing *ret)
+/* Is `base`, as an object, one of the virtual bases of what is in the other? Then that
+ * one's members hide its own, whichever way leads to them. */
+static bool is_hidden(const struct search *s, const struct cp_thing *base,
+		      const struct cp_thing *object, unsigned depth)
+{
+	const struct cp_type *t = completed(object->type), *wanted = completed(base->type);
+	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
+	struct cp_thing inner;
+	uint32_t i;
+
+	for (i = 0; d && i < d->member_count && depth < SEARCH_DEPTH; i++) {
+		if (!(d->members[i].flags & CP_MEMBER_BASE))
+			continue;
+		if (d->members[i].flags & CP_MEMBER_VIRTUAL &&
+		    completed(d->members[i].type) == wanted)
+			return true;
+		inner = member(s, object, &d->members[i]);
+		if (is_hidden(s, base, &inner, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+static bool is_same(const struct cp_thing *a, const struct cp_thing *b)
+{
+	if (a->error || b->error) /* whether they are is not known */
+		return completed(a->type) == completed(b->type);
+	return completed(a->type) == completed(b->type) && a->in_memory == b->in_memory &&
+	       a->address == b->address && a->bytes == b->bytes;
+}
+
+/* Of two of that name, which bases have, the one that is meant. */
+static void choose(struct search *s, const struct found *other, struct found *ret)
+{
+	if (is_same(&ret->object, &other->object) || is_hidden(s, &other->object, &ret->object, 0))
+		return;
+	if (is_hidden(s, &ret->object, &other->object, 0))
+		*ret = *other;
+	else
+		s->ambiguous = true;
+}
+
+static bool find(struct search *s, const struct cp_thing *in, unsigned depth, struct found *ret);
+
+/* In bases, and in structs and unions without a name. */
+static bool find_within(struct search *s, const struct cp_thing *in,
+			const struct cp_type_details *d, unsigned depth, struct found *ret)
+{
+	const struct cp_type_member *m;
+	struct cp_thing inner;
+	struct found found;
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < d->member_count && depth < SEARCH_DEPTH && s->left; i++) {
+		m = &d->members[i];
+		if ((*m->name && !(m->flags & CP_MEMBER_BASE)) || m->flags & CP_MEMBER_BITS)
+			continue;
+		inner = member(s, in, m);
+		if (!find(s, &inner, depth + 1, &found))
+			continue;
+		if (inner.error) /* it has one, but nobody knows where */
+			found.member = inner;
+		if (any)
+			choose(s, &found, ret);
+		else
+			*ret = found;
+		any = true;
+	}
+	return any;
+}
+
+static bool find(struct search *s, const struct cp_thing *in, unsigned depth, struct found *ret)
 {
 	const struct cp_type *t = completed(in->type);
 	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
 	const struct cp_type_member *m;
-	struct cp_thing inner;
 	uint32_t i;
 
 	for (i = 0; d && i < d->member_count && s->left; i++, s->left--) {
@@ -79,24 +156,16 @@ static bool find(struct search *s, const struct cp_thing *in, unsigned depth, st
 			cp_text_near_try(&s->near, m->name);
 		if (strcmp(m->name, s->name))
 			continue;
-		*ret = member(s, in, m);
+		*ret = (struct found){ member(s, in, m), *in };
 		return true;
 	}
-	for (i = 0; d && i < d->member_count && depth < SEARCH_DEPTH && s->left; i++) {
-		m = &d->members[i];
-		if ((*m->name && !(m->flags & CP_MEMBER_BASE)) || m->flags & CP_MEMBER_BITS)
-			continue;
-		inner = member(s, in, m);
-		if (!find(s, &inner, depth + 1, ret))
-			continue;
-		if (inner.error) /* it has one, but nobody knows where */
-			*ret = inner;
+	if (d && find_within(s, in, d, depth, ret))
 		return true;
-	}
 	for (i = 0; d && i < d->variant_count && s->left; i++, s->left--) {
-		if (strcmp(d->variants[i].member.name, s->name))
+		m = &d->variants[i].member;
+		if (strcmp(m->name, s->name))
 			continue;
-		*ret = part(in, d->variants[i].member.offset, d->variants[i].member.type);
+		*ret = (struct found){ part(in, m->offset, m->type), *in };
 		return true;
 	}
 	return false;
@@ -112,13 +181,22 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	const struct cp_type *t = completed(thing->type);
 	const char *text = thing->type && thing->type->text ? thing->type->text : "(unknown)";
 	struct cp_error *err;
+	struct found found;
 
 	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return cp_error_new(CP_ERR_USAGE, 0,
 				    "what %s is looked for in is of type %s, which has no members",
 				    name, text);
-	if (find(&s, thing, 0, ret))
+	if (find(&s, thing, 0, &found)) {
+		if (s.ambiguous)
+			return cp_error_hint(
+				cp_error_new(CP_ERR_USAGE, 0,
+					     "more than one base of %s has a member %s", text,
+					     name),
+				"say which base: ((BASE *)p)->%s", name);
+		*ret = found.member;
 		return NULL;
+	}
 	if (t->flags & CP_TYPE_DECLARED) {
 		*ret = (struct cp_thing){ .error = CPROF_VALUE_INCOMPLETE };
 		return NULL;

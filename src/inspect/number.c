@@ -83,17 +83,31 @@ struct cp_number cp_number_of(const struct cp_expression_env *env, struct cp_thi
 	return v ? of_value(v) : none;
 }
 
-bool cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing)
+static CP_ERROR no_number(const struct cp_thing *thing)
+{
+	return cp_error_new(CP_ERR_USAGE, 0, "no number: it is of type %s",
+			    thing->type && thing->type->text ? thing->type->text : "(unknown)");
+}
+
+CP_ERROR cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing, bool *ret)
 {
 	struct cp_number n = cp_number_of(env, thing);
 	const struct cp_type *t = cp_type_strip(thing->type);
 
-	if (t && t->kind == CP_TYPE_MEMBER_POINTER && t->size == 8) /* 0 is the first member */
-		return n.i != (cp_wide)UINT64_MAX;
-	/* What is no number is there. */
-	return n.kind == CP_NUMBER_INTEGER ? n.i != 0
+	if (thing->error)
+		return NULL;
+	if (n.kind == CP_NUMBER_NONE && t && t->kind == CP_TYPE_ARRAY) { /* it is somewhere */
+		*ret = true;
+		return NULL;
+	}
+	if (n.kind == CP_NUMBER_NONE && !(t && t->kind == CP_TYPE_MEMBER_POINTER))
+		return no_number(thing);
+	*ret = n.kind == CP_NUMBER_NONE	   ? true
 	       : n.kind == CP_NUMBER_FLOAT ? n.f < 0 || n.f > 0 || isnan(n.f)
-					   : true;
+					   : n.i != 0;
+	if (t && t->kind == CP_TYPE_MEMBER_POINTER && t->size == 8) /* 0 is the first member */
+		*ret = n.i != (cp_wide)UINT64_MAX;
+	return NULL;
 }
 
 /* ---- things of them ---- */
@@ -170,24 +184,11 @@ static CP_ERROR truth(const struct cp_expression_env *env, bool value, struct cp
 
 /* ---- operators ---- */
 
-static CP_ERROR no_number(const struct cp_thing *thing)
-{
-	return cp_error_new(CP_ERR_USAGE, 0, "no number: it is of type %s",
-			    thing->type && thing->type->text ? thing->type->text : "(unknown)");
-}
-
 CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
 			 struct cp_thing *ret)
 {
-	struct cp_number n;
+	struct cp_number n = cp_number_of(env, a);
 
-	if (op == CP_OP_NOT && !a->error) {
-		bool is = cp_number_truth(env, a);
-
-		if (!a->error)
-			return truth(env, !is, ret);
-	}
-	n = cp_number_of(env, a);
 	if (a->error) {
 		*ret = *a;
 		return NULL;

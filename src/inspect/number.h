@@ -22,7 +22,8 @@ const struct cp_type *cp_number_type(struct cp_number number);
 /* A thing of `type` that is the number; what does not fit is cut off, as C does. */
 CP_ERROR cp_number_thing(const struct cp_expression_env *env, struct cp_number number,
 			 const struct cp_type *type, struct cp_thing *ret);
-bool cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing);
+/* Is it not 0, not NULL? thing->error: that can't be had. An error: it is neither. */
+CP_ERROR cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing, bool *ret);
 
 /* `op` is an enum cp_operator. */
 CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,

@@ -477,6 +477,7 @@ static CP_ERROR build_one(struct cp_build *b, cprof_value *v, struct cp_shape_sc
 	if (scope->row->kind == CP_SHAPE_HELD && !thing.error)
 		return build_named(b, v, held_name(b, scope, thing.type), &thing, depth, hops);
 	build_thing(b, v, &thing, depth, hops);
+	cp_build_holding(b, v, scope->row->terms[CP_TERM_none]);
 	cp_shape_put_unit(b, v, cp_type_strip(scope->self.type), scope->row);
 	return NULL;
 }

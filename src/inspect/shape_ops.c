@@ -72,6 +72,32 @@ static CP_ERROR ask_behind(struct question *q, struct cp_shape_scope *scope, boo
 	return NULL;
 }
 
+/* ---- whether it holds something ---- */
+
+static CP_ERROR ask_holds(struct question *q, struct cp_shape_scope *scope, bool *fits_ret)
+{
+	int64_t when = 0;
+
+	if ((scope->row->kind != CP_SHAPE_CHOICE && scope->row->kind != CP_SHAPE_HELD) ||
+	    !scope->row->terms[CP_TERM_when])
+		return NULL;
+	CP_TRY(cp_shape_number(scope, CP_TERM_when, &when, &q->found));
+	q->count = when != 0;
+	*fits_ret = q->done = true;
+	return NULL;
+}
+
+static CP_ERROR holds(const struct cp_expression_env *env, const struct cp_thing *thing, bool *ret,
+		      bool *done_ret)
+{
+	struct question q = { .env = env, .ask = ask_holds };
+
+	CP_TRY(ask(&q, thing));
+	*done_ret = q.done && !q.found.error;
+	*ret = q.count;
+	return NULL;
+}
+
 static CP_ERROR behind(const struct cp_expression_env *env, const struct cp_thing *thing,
 		       struct cp_thing *ret, bool *done_ret)
 {
@@ -116,6 +142,12 @@ static bool is_same(const struct cp_expression_env *env, struct cp_thing *key,
 	return !(x < y) && !(x > y) && !isnan(x) && !isnan(y);
 }
 
+static bool is_called(const cprof_value *key, const struct cp_thing *name)
+{
+	return key && key->kind == CPROF_VALUE_ENUM && key->symbol &&
+	       strlen(key->symbol) == name->size && !memcmp(key->symbol, name->bytes, name->size);
+}
+
 /* Is a key the one that is wanted? */
 static bool is_key(struct hunt *h, const struct cp_thing *key)
 {
@@ -132,6 +164,11 @@ static bool is_key(struct hunt *h, const struct cp_thing *key)
 	if (!with.values)
 		return false;
 	a = cp_thing_value(&with, &own);
+	if (wanted.type == &cp_shape_enumerator) {
+		same = is_called(a, &wanted);
+		cp_value_arena_destroy(with.values);
+		return same;
+	}
 	b = cp_thing_value(&with, &wanted);
 	if (a && b && a->kind == CPROF_VALUE_STRING && b->kind == CPROF_VALUE_STRING)
 		same = !a->cut && a->u.text.length == b->u.text.length &&
@@ -360,6 +397,7 @@ static CP_ERROR range(const struct cp_expression_env *env, const struct cp_thing
 const struct cp_shape_ops cp_shape_ops = { .plan = cp_plan_shape,
 					   .build = cp_shape_build,
 					   .behind = behind,
+					   .holds = holds,
 					   .element = element,
 					   .row = row,
 					   .range = range };

@@ -90,6 +90,32 @@ static bool build_row(struct cp_build *b, cprof_value *v, const struct cp_shape 
 	return cp_build_row(b, v, target, pointer, length, depth, hops);
 }
 
+static const char held[] = "value";
+
+/* Does it read as the word for nothing, or as what holds that? */
+static bool is_none(const cprof_value *v, const char *word)
+{
+	return word && ((v->kind == CPROF_VALUE_ENUM && v->symbol && !strcmp(v->symbol, word)) ||
+			(v->kind == CPROF_VALUE_STRUCT && v->count == 1 && v->items->name == held));
+}
+
+void cp_build_holding(struct cp_build *b, cprof_value *v, const char *word)
+{
+	cprof_value *item = is_none(v, word) ? cp_arena_alloc(b->arena, sizeof(*item)) : NULL;
+
+	if (!item)
+		return;
+	*item = *v;
+	item->name = held;
+	*v = (cprof_value){ .kind = CPROF_VALUE_STRUCT,
+			    .source = v->source,
+			    .name = v->name,
+			    .type = v->type,
+			    .address = v->address,
+			    .items = item,
+			    .count = 1 };
+}
+
 static bool build_choice(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
 			 struct cp_bytes from, unsigned depth, unsigned hops)
 {
@@ -103,6 +129,7 @@ static bool build_choice(struct cp_build *b, cprof_value *v, const struct cp_sha
 		return true;
 	}
 	cp_build_value(b, v, s->type, cp_build_part(from, s->pointer, t->size), depth, hops);
+	cp_build_holding(b, v, s->row->terms[CP_TERM_none]);
 	return true;
 }
 

@@ -19,4 +19,8 @@ bool cp_build_row(struct cp_build *b, cprof_value *v, const struct cp_type *targ
 /* What holds `count` elements, none of which is shown. False without memory. */
 bool cp_build_count(struct cp_build *b, cprof_value *v, uint64_t count);
 
+/* What holds one that holds nothing is not what holds nothing itself: {value=nullopt}, where
+ * `word` is the word for nothing (NULL: there is none). */
+void cp_build_holding(struct cp_build *b, cprof_value *v, const char *word);
+
 #endif

@@ -24,6 +24,9 @@
 #define SEARCH_DEPTH 12
 #define SEARCH_MAX 400 /* members looked at */
 
+const struct cp_type cp_shape_enumerator = { .kind = CP_TYPE_ARRAY,
+					     .text = "the name of an enumerator" };
+
 /* ---- which declaration ---- */
 
 bool cp_shape_fits(const char *pattern, const char *name)

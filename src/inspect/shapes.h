@@ -106,7 +106,11 @@ struct cp_shape_ops {
 	struct cp_error *(*behind)(const struct cp_expression_env *env,
 				   const struct cp_thing *thing, struct cp_thing *ret,
 				   bool *done_ret);
-	/* An element by its number or its key; *done_ret false: it is no container, and
+	/* Does it hold what it may hold? *done_ret false: it is nothing of the kind. */
+	struct cp_error *(*holds)(const struct cp_expression_env *env, const struct cp_thing *thing,
+				  bool *ret, bool *done_ret);
+	/* An element by its number, its key, or (a thing of type cp_shape_enumerator) the name of
+	 * the enumerator that its key is; *done_ret false: it is no container, and
 	 * *ret what it stands for. */
 	struct cp_error *(*element)(const struct cp_expression_env *env,
 				    const struct cp_thing *thing, const struct cp_thing *index,
@@ -120,6 +124,8 @@ struct cp_shape_ops {
 				  uint64_t from, uint64_t count, struct cp_thing *ret,
 				  bool *done_ret);
 };
+
+extern const struct cp_type cp_shape_enumerator;
 
 /* The declaration behind `previous` (NULL: the first) for types of that name; NULL:
  * there is no other. */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "image/find.h"
 #include "image/jit.h"
 #include "image/location.h"
 #include "inspect/readable.h"
@@ -114,4 +116,43 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 	if (!is_constructed(&asked, global, thing.address))
 		thing.error = CPROF_VALUE_NOT_CONSTRUCTED;
 	return thing;
+}
+
+/* Is that the function of a symbol, whatever it takes? */
+static bool is_called(const char *symbol, const char *name)
+{
+	CP_FREE char *plain = NULL;
+	size_t size = strlen(name);
+
+	if (!strcmp(symbol, name))
+		return true;
+	/* A mangled name has the last part in it. */
+	if (symbol[0] != '_' || !strstr(symbol, cp_name_last_part(name)))
+		return false;
+	plain = cp_demangle(symbol);
+	return plain && !strncmp(plain, name, size) && (!plain[size] || plain[size] == '(');
+}
+
+bool cp_function_thing(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
+		       struct cp_thing *ret)
+{
+	static const struct cp_type function = { .kind = CP_TYPE_FUNCTION,
+						 .text = "? (...)",
+						 .split = 2 };
+	const struct cp_symbol *symbols;
+	uint64_t address = 0;
+	size_t count = 0, i;
+	struct cp_error *err = cp_image_symbols(in->image, &symbols, &count);
+
+	for (i = 0; !err && i < count && !address; i++)
+		if (symbols[i].kind == CP_SYMBOL_FUNCTION && is_called(symbols[i].name, name))
+			address = symbols[i].start.v + in->bias;
+	cp_error_free(err);
+	if (!address)
+		return false;
+	*ret = (struct cp_thing){ .type = cp_type_pointer_to(arena, &function),
+				  .bytes = (uint8_t *)cp_arena_copy(arena, &address, 8),
+				  .size = 8,
+				  .source = CPROF_SOURCE_CONST };
+	return ret->type && ret->bytes;
 }

@@ -25,4 +25,9 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 /* Does each thread have one of its own? */
 bool cp_static_is_of_threads(const struct cp_global *global);
 
+/* The function of that name, with or without what it takes, as its address: as C has it.
+ * False: the image has none. */
+bool cp_function_thing(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
+		       struct cp_thing *ret);
+
 #endif

@@ -118,13 +118,18 @@ static void build_virtual_base(struct cp_build *b, cprof_value *v, const struct 
 {
 	const struct cp_bytes vptr = cp_build_part(from, 0, 8);
 	const uint64_t size = cp_type_strip(m->type)->size;
-	const uint64_t at = vptr.size == 8 ? cp_build_number(vptr.at, 8) - m->below : 0;
+	const uint64_t vtable = vptr.size == 8 ? cp_build_number(vptr.at, 8) : 0;
+	const uint64_t at = vtable - m->below;
 	struct cp_bytes word = { 0 }, base;
 	bool tried = false;
 	int64_t offset;
 
 	cp_note_depends(b);
-	if (at && m->below)
+	if (vptr.size == 8 && !vtable) {
+		cp_build_error(v, CPROF_VALUE_NOT_CONSTRUCTED, 0);
+		return;
+	}
+	if (vtable && m->below)
 		word = cp_build_memory(b, at, sizeof(offset), &tried);
 	offset = word.size == sizeof(offset) ? (int64_t)cp_build_number(word.at, 8) : 0;
 	if (word.size < sizeof(offset) || !cp_base_is_near(offset)) {

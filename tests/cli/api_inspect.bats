@@ -29,6 +29,7 @@ setup_file() {
 	diff out - <<-'END'
 		list->next->value = 2
 		n + global = 11
+		main == &main = true
 		own = 21
 		this->own = 21
 		numbers[1] = 2

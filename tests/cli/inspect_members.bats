@@ -273,3 +273,90 @@ gdb_says() {
 		finish
 	done
 }
+
+@test "truth, members of several bases, enumerators as keys: as the program has them, or an error" {
+	needs gdb g++
+	cat >said.cpp <<-'END'
+		#include <cstdio>
+		#include <map>
+		#include <optional>
+		#include <string>
+		enum Color { RED, GREEN = 5, BLUE };
+		enum class Shade { LIGHT, DARK = 7 };
+		namespace ns { struct S { enum Kind { SMALL, LARGE = 3 } kind = LARGE; } s; enum class E { A, B }; }
+		struct Point { int x, y; } point{1, 2};
+		struct Base { int in_base = 1, own = 2; };
+		struct Left : Base { int left = 3; };
+		struct Right : Base { int right = 4; };
+		struct Both : Left, Right { int both = 5; } both;
+		struct Shared { int in_shared = 6, hidden = 7; virtual ~Shared() {} };
+		struct One : virtual Shared { int hidden = 8; };
+		struct Two : virtual Shared { int two = 9; };
+		struct Whole : One, Two { int whole = 10; } whole;
+		std::optional<int> none, zero = 0;
+		std::optional<std::optional<int>> none2, inner = std::optional<int>(), full = zero;
+		std::map<Color, int> colors{{RED, 11}, {GREEN, 12}};
+		std::map<Shade, int> shades{{Shade::LIGHT, 13}, {Shade::DARK, 14}};
+		std::map<std::string, int> names{{"DARK", 15}};
+		std::string DARKER = "text";
+		int *nothing;
+		__attribute__((noinline, used)) static double half(double d) { return d / 2; } /* libm has constants of these names */
+		__attribute__((noinline, used)) static int one(int i) { return i; }
+		#define SAY(e) std::printf("%s = %d\n", #e, (int)(e));
+		int main()
+		{
+		#include "say.h"
+			std::printf("ready %g %d %d\n", half(1), one(2), nothing && both.both + ns::s.kind + (ns::E::A == ns::E::B) + point.x);
+			std::fflush(stdout);
+			return std::getchar() > 0;
+		}
+	END
+	cat >say.h <<-'END'
+		SAY(!none)
+		SAY(!zero)
+		SAY(zero && 1)
+		SAY(none2 && 1)
+		SAY(inner && 1)
+		SAY(inner && *inner)
+		SAY(full && *full && !**full)
+		SAY(nothing || 0)
+		SAY(nothing ? 1 : 2)
+		SAY(names["DARK"])
+		SAY(colors[GREEN])
+		SAY(colors[RED])
+		SAY(shades[Shade::DARK])
+		SAY(shades[Shade::LIGHT] + 1)
+		SAY(Shade::DARK == Shade::LIGHT)
+		SAY(ns::s.kind == ns::S::LARGE)
+		SAY(ns::E::B == ns::E::A)
+		SAY(whole.in_shared)
+		SAY(whole.hidden)
+		SAY(((Left *)&both)->in_base)
+		SAY(both.both)
+	END
+	for compiler in "g++ -O0" "g++ -O2" "clang++ -O0 -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -std=c++17 -o said.exe said.cpp -lm
+		begin said.exe
+		grep ' = ' said >wanted
+		sed 's/ = [0-9]*$//' wanted >asked
+		mapfile -t expressions <asked
+		"$CPROF" inspect "$pid" "${expressions[@]}" | sed 's/ = true$/ = 1/; s/ = false$/ = 0/' | diff wanted - ||
+			complain "$compiler"
+		"$CPROF" inspect "$pid" none none2 inner full one half | diff - <(printf '%s\n' 'none = nullopt' \
+			'none2 = nullopt' 'inner = {value=nullopt}' 'full = 0' 'one = one(int)' 'half = half(double)') ||
+			complain "$compiler"
+		# What C++ does not compile, and gdb refuses or does not know.
+		for wrong in 'point && 1' 'point && point' '!point' 'point ? 1 : 2' 'both.in_base' 'both.own' \
+			'DARKER && 1' 'names[DARK]' 'colors[NO_COLOR]' 'colors[YELLOW]' 'Shade::NONE'; do
+			! "$CPROF" inspect "$pid" "$wrong" >answer 2>why && [ ! -s answer ] ||
+				complain "$wrong: $(cat answer)"
+		done
+		separately -2 "$CPROF" inspect "$pid" 'both.in_base'
+		assert_equal "${stderr%%$'\n'*}" 'cprof: both.in_base: more than one base of Both has a member in_base'
+		finish
+	done
+	# A file says how its variables begin; of what is not constructed yet nobody knows where its bases are.
+	[ "$("$CPROF" inspect said.exe whole.in_shared)" = 'whole.in_shared = <not constructed>' ]
+}

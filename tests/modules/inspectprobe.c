@@ -200,6 +200,7 @@ static void on_takes(cprof_profiler *prof, const cprof_function *function,
 	layouts();
 	evaluate("list->next->value", context, CPROF_OK);
 	evaluate("n + global", context, CPROF_OK);
+	evaluate("main == &main", context, CPROF_OK);
 	evaluate("own", context, CPROF_OK);
 	evaluate("this->own", context, CPROF_OK);
 	evaluate("numbers[1]", NULL, CPROF_OK);

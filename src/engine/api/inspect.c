@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "engine/api/lookup.h"
 #include "engine/calls/context.h"
 #include "engine/frames/frame.h"
@@ -124,18 +125,43 @@ static bool local_thing(const struct asked *a, const char *name, struct cp_thing
 	       (find(a, "this", &object) && cp_member_of_this(&a->env, &object, name, ret));
 }
 
+/* The function of that name, of the program itself or of any image. */
+static bool function_thing(const struct asked *a, bool program, const char *name,
+			   struct cp_thing *ret)
+{
+	const char *plain = cp_starts_with(name, "::") ? name + 2 : name;
+	size_t i;
+
+	for (i = 0; i < a->process->images.count; i++) {
+		const cprof_image *in = a->process->images.items[i];
+		const struct cp_placed_image of = { in->assembly->image, in->bias };
+
+		if (in->mapped && of.image && (!program || engine_is_program(in)) &&
+		    cp_function_thing(&of, plain, a->env.arena, ret))
+			return true;
+	}
+	return false;
+}
+
 static CP_ERROR variable_named(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	struct asked *a = ctx;
 	struct engine_static found;
+	bool is_static;
 
 	if (!file && a->x && local_thing(a, name, ret))
 		return NULL;
-	if (engine_find_static(a->process, NULL, name, file, &found)) {
+	is_static = engine_find_static(a->process, NULL, name, file, &found);
+	/* A library's variable is not what a function of the program is meant by. */
+	if (!file && (!is_static || !engine_is_program(found.image)) &&
+	    function_thing(a, true, name, ret))
+		return NULL;
+	if (is_static) {
 		*ret = engine_static_thing(a->process, &found, a->tid, a->env.arena);
 		return NULL;
 	}
-	if (!file && engine_find_symbol(a->process, name, ret))
+	if (!file &&
+	    (engine_find_symbol(a->process, name, ret) || function_thing(a, false, name, ret)))
 		return NULL;
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			    file ? " in " : "", file ? file : "");

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Types and enumerators by what expressions call them.
+ */
+#ifndef CP_INSPECT_TYPE_NAMES_H
+#define CP_INSPECT_TYPE_NAMES_H
+
+#include "inspect/thing.h"
+
+/* `struct node *[4]`. CP_ERR_NOT_FOUND: there is none. */
+CP_ERROR cp_type_by_text(const struct cp_expression_env *env, const char *text,
+			 const struct cp_type **ret);
+/* The enumerator `name` of an enum; false: the type is none, or has none of that name. */
+bool cp_enumerator_of(const struct cp_expression_env *env, const struct cp_type *type,
+		      const char *name, struct cp_thing *ret);
+/* `ns::E::B`, and without the name of the enum `ns::S::B`, whose members tell of it. */
+bool cp_enumerator_named(const struct cp_expression_env *env, const char *name,
+			 struct cp_thing *ret);
+
+#endif
