@@ -4,7 +4,8 @@
  * then their code, then sites (sites.h) that lead to it.
  *
  * CP_REQUEST_RINGS: memory for `first` rings, `size` bytes each, in `pid`: a file that is
- * mapped there, its first ring at `address`, too, for threads that have none yet. Answers
+ * mapped there, at `hint` if nothing else is there, its first ring at `address`, too, for
+ * threads that have none yet. Answers
  * the address of all, and a descriptor to read and write it. EBUSY: the program uses gs.
  * EEXIST with an address: threads may have rings of an earlier cprof; `threads` rings with
  * the first at that address take their place. The last ring stays closed, for threads

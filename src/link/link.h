@@ -270,6 +270,7 @@ struct cp_request {
 	uint32_t stack_max; /* most bytes of a stack to copy, 0: CP_STACK_MAX */
 	uint64_t address, size; /* MAP, ARM, DISARM */
 	uint64_t first; /* ARM: offset in the plan area; DISARM_GROUP: its number */
+	uint64_t hint; /* RINGS: where all of them are, if there is room; 0: anywhere */
 	uint64_t serial; /* set by cp_link_call() */
 };
 

@@ -679,3 +679,44 @@ END
 	assert_equal "$stderr" ''
 	assert_equal "$("$CPROF" report --json forked.data | jq -c '[.calls.functions[] | [.function, .calls]]')" '[["called",6]]'
 }
+
+# An end of one byte that is jumped to, with the next function right behind it: the jump leads to
+# where its bytes say, here 335 MB below the library.
+@test "rings are where no jump can lead to" {
+	cat >pair.s <<-'END'
+			.globl	pair, next
+			.type	pair, @function
+			.type	next, @function
+			.p2align 4
+		pair:	mov	%edi, %eax
+			add	$1, %eax
+			test	%edi, %edi
+			je	1f
+			js	1f
+			add	$2, %eax
+		1:	ret
+			.size	pair, . - pair
+		next:	.byte	0x48, 0x8d, 0x05, 0xec, 0, 0, 0	# lea 0xec(%rip), %rax
+			ret
+			.size	next, . - next
+			.section .note.GNU-stack,"",@progbits
+	END
+	gcc -shared -o libpair.so pair.s
+	gcc -o pair -x c - -x none ./libpair.so <<-'END'
+		int pair(int);
+		void *next(void);
+		int main(void)
+		{
+			int i, n = 0;
+
+			for (i = -5; i < 1000; i++)
+				n += pair(i);
+			return next() == 0 || n != 502488;
+		}
+	END
+	"$CPROF" run -q -o pair.data -t pair --max-rate=0 -- ./pair
+	assert_equal "$("$CPROF" report --json pair.data | jq -c '[.calls.functions[] | [.function, .calls]]')" '[["pair",1005]]'
+	run "$CPROF" report pair.data
+	assert_output --partial '1 function, 1 by detours'
+	assert_output --regexp ' 0 stops'
+}

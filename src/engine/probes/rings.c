@@ -35,6 +35,7 @@
 /* For so many the program waits, where pieces are enough later. */
 #define FIRST_RECORDS 500000
 #define LOW_END (UINT64_C(1) << 31)
+#define FAR (UINT64_C(16) << 30) /* bytes from anything else */
 #define LOW_ROOM (UINT64_C(16) << 20) /* left free beside mappings there */
 
 void engine_rings_settle(cprof_session *s, struct engine_rings *rings, bool asking)
@@ -158,6 +159,27 @@ static bool look_low(void *ctx, const struct engine_gap *gap)
 	return true;
 }
 
+struct far {
+	uint64_t size, found;
+	uint64_t best; /* bytes of the largest gap */
+};
+
+/* In the largest gap, out of the reach of jumps from what is above it: a jump that shares bytes
+ * with the instruction behind it leads to a certain place, which the rings may be in the way
+ * of. */
+static bool look_far(void *ctx, const struct engine_gap *gap)
+{
+	struct far *far = ctx;
+
+	if (gap->end > cp_arch_host()->user_end || gap->end < gap->start ||
+	    gap->end - gap->start <= far->best)
+		return true;
+	far->best = gap->end - gap->start;
+	if (far->best >= 2 * FAR + far->size)
+		far->found = end_with(gap->end - FAR, far->size);
+	return true;
+}
+
 static uint64_t begin_of_program(const cprof_process *p)
 {
 	size_t i;
@@ -224,14 +246,17 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 				 .first = p->session->coverage ? NUMBERS_RINGS : RINGS };
 	unsigned log = p->session->coverage ? NUMBERS_LOG : RING_LOG;
 	struct low low = { .size = cp_detour_ring_size(log), .program = begin_of_program(p) };
+	struct far far = { .size = low.size * rq.first };
 	struct cp_answer answer;
 	CP_CLOSE int fd = -1;
 	int errnum;
 
 	rq.size = low.size;
-	if (!engine_area_gaps(p, look_low, &low) || !low.found)
+	if (!engine_area_gaps(p, look_low, &low) || !low.found ||
+	    !engine_area_gaps(p, look_far, &far))
 		return ENOMEM;
 	rq.address = low.found;
+	rq.hint = far.found;
 	errnum = ask(p, &rq, &answer, &fd);
 	if (errnum == EEXIST && answer.address) { /* threads have rings of an earlier cprof */
 		rq.address = answer.address;

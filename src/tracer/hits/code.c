@@ -90,12 +90,13 @@ static bool find_stale(const struct space *space, uint64_t size, struct earlier 
 	return e->stale;
 }
 
+/* `fixed`: MAP_FIXED or the like; 0: `at` is a hint. */
 static int64_t map_shared(struct injection *in, uint64_t at, uint64_t size, int64_t fd, int fixed)
 {
 	const uint64_t args[6] = { at,
 				   size,
 				   PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_NORESERVE | (at ? fixed : 0),
+				   MAP_SHARED | MAP_NORESERVE | (uint64_t)fixed,
 				   (uint64_t)fd,
 				   0 };
 
@@ -148,7 +149,8 @@ static int map_rings(struct injection *in, const struct cp_request *rq, int *fd_
 	if (fd >= 0) {
 		zero = map_shared(in, rq->address, rq->size, theirs, fixed);
 		all = failed(zero) ? zero
-				   : map_shared(in, *at_ret, rq->first * rq->size, theirs, fixed);
+				   : map_shared(in, *at_ret ? *at_ret : rq->hint,
+						rq->first * rq->size, theirs, *at_ret ? fixed : 0);
 	}
 	if (!failed(theirs))
 		inject_call(in, SYS_close, (const uint64_t[6]){ (uint64_t)theirs });
