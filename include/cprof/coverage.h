@@ -92,6 +92,9 @@ typedef struct cprof_coverage_block {
 	 * call returns, or the conditional jump is not taken), or the one that the
 	 * block jumps to. 0: neither is a block of the function. */
 	uint32_t next;
+	/* In COUNT mode 1 + index of the block that an exception leads to which leaves the
+	 * call at its end; 0: none of the function. */
+	uint32_t landing;
 } cprof_coverage_block;
 
 /* Rows of the line table within blocks. A line is reached when a block ran in which a
@@ -152,6 +155,7 @@ typedef struct cprof_coverage_function {
 	size_t branch_count;
 	const cprof_coverage_inline *inlines;
 	size_t inline_count;
+	bool artificial; /* the compiler's: nobody wrote it */
 } cprof_coverage_function;
 
 /* Calls `cb` for each instrumented function of each assembly, an assembly's

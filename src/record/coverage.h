@@ -35,6 +35,9 @@ struct cp_coverage_block {
 	/* 1 + number, among the function's, of the block that it goes on in: behind
 	 * it, or where it jumps to. 0: none of these. */
 	uint32_t next;
+	/* The same of an exception that leaves the call at its end. Told with exact counts
+	 * alone. */
+	uint32_t landing;
 };
 
 #define CP_COVERAGE_ROW_STATEMENT 1u
@@ -70,6 +73,7 @@ struct cp_coverage_inline {
 /* No function: a source file of which all was left out when it was recorded.
  * Without name, address 0, no blocks. */
 #define CP_COVERAGE_FUNCTION_LEFT_OUT 4u
+#define CP_COVERAGE_FUNCTION_ARTIFICIAL 8u /* the compiler's: nobody wrote it */
 struct cp_coverage_function {
 	const char *name, *linkage; /* demangled; as in the symbol table */
 	uint64_t address;

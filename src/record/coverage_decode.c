@@ -41,6 +41,7 @@ struct reading {
 	struct cp_record_decoder *d;
 	struct cp_cursor *c;
 	struct cp_record_unit u;
+	struct cp_coverage_block *blocks; /* of `u` */
 	size_t count; /* of each column read last */
 	bool missing; /* a string is */
 };
@@ -148,8 +149,22 @@ static bool get_blocks(struct reading *r)
 			expected = blocks[k].address + blocks[k].size;
 		}
 	}
-	r->u.c.blocks = blocks;
+	r->u.c.blocks = r->blocks = blocks;
 	return blocks;
+}
+
+/* The last column, which earlier versions lack, and units without exceptions. */
+static bool get_landings(struct reading *r)
+{
+	size_t i;
+
+	if (!cp_cursor_left(r->c))
+		return true;
+	if (!get(r, r->u.c.block_count, 1))
+		return false;
+	for (i = 0; i < r->count; i++)
+		r->blocks[i].landing = (uint32_t)at(r, 0, i);
+	return true;
 }
 
 static bool get_rows(struct reading *r)
@@ -277,7 +292,7 @@ bool cp_record_decode_coverage(struct cp_record_decoder *d, struct cp_cursor *c)
 	r.u.c.branch_count = (size_t)sizes[3];
 	r.u.c.inline_count = (size_t)sizes[4];
 	if (c->bad || !get_functions(&r) || !get_blocks(&r) || !get_rows(&r) || !get_branches(&r) ||
-	    !get_inlines(&r))
+	    !get_inlines(&r) || !get_landings(&r))
 		return false;
 	if (image == CP_RECORD_MISSING || r.missing) {
 		d->record->own.dropped += r.u.c.function_count;

@@ -129,9 +129,27 @@ static void put_blocks(struct unit *u, const struct cp_coverage_function *f, uns
 	for (i = 0; i < f->block_count; i++, b++) {
 		push(u, column == CP_COVER_BLOCK_ADDRESS ? b->address - expected
 			: column == CP_COVER_BLOCK_SIZE	 ? b->size
-							 : b->next);
+			: column == CP_COVER_BLOCK_NEXT	 ? b->next
+							 : b->landing);
 		expected = b->address + b->size;
 	}
+}
+
+static void put_landings(struct unit *u, const struct cp_coverage_function *f, unsigned column)
+{
+	put_blocks(u, f, CP_COVER_BLOCK_LANDING + column);
+}
+
+static bool has_landings(const struct unit *u)
+{
+	const struct cp_coverage_function *f;
+	uint32_t i;
+
+	for (f = u->c->functions + u->first; f < u->c->functions + u->end; f++)
+		for (i = 0; i < f->block_count; i++)
+			if (u->c->blocks[f->first_block + i].landing)
+				return true;
+	return false;
 }
 
 static void put_rows(struct unit *u, const struct cp_coverage_function *f, unsigned column)
@@ -230,6 +248,8 @@ static void put_layout(struct unit *u)
 	put_all(u, put_rows, CP_COVER_ROW_COLUMNS);
 	put_all(u, put_branches, CP_COVER_BRANCH_COLUMNS);
 	put_all(u, put_inlines, CP_COVER_INLINE_COLUMNS);
+	if (has_landings(u))
+		put_all(u, put_landings, 1);
 }
 
 /* ---- sections ---- */

@@ -29,7 +29,8 @@ enum {
 	CP_COVER_BLOCK_ADDRESS, /* less the end of the one before; the first, the function's */
 	CP_COVER_BLOCK_SIZE,
 	CP_COVER_BLOCK_NEXT, /* of the function's + 1, or 0 */
-	CP_COVER_BLOCK_COLUMNS
+	CP_COVER_BLOCK_COLUMNS,
+	CP_COVER_BLOCK_LANDING = CP_COVER_BLOCK_COLUMNS, /* the same; behind all else */
 };
 enum {
 	CP_COVER_ROW_BLOCK, /* of the function's */

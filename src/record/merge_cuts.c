@@ -109,6 +109,7 @@ static bool add_blocks(struct joining *j, const uint64_t *starts, size_t count)
 							 .address = starts[i],
 							 .size = (uint32_t)(end - starts[i]),
 							 .next = b->next,
+							 .landing = b->landing,
 						 })) {
 			j->no_memory = true;
 			return false;
@@ -121,6 +122,14 @@ static bool add_blocks(struct joining *j, const uint64_t *starts, size_t count)
 	return true;
 }
 
+/* The number + 1 of a block, from that in the best one; 0: none of these. */
+static uint32_t moved(struct joining *j, uint32_t number)
+{
+	return number && number <= j->best->f->block_count
+		       ? number_at(j, blocks_of(j->best)[number - 1].address)
+		       : number;
+}
+
 static void set_nexts(struct joining *j)
 {
 	const struct cp_coverage_block *blocks = blocks_of(j->best), *from;
@@ -130,10 +139,13 @@ static void set_nexts(struct joining *j)
 		struct cp_coverage_block *b = &j->to->blocks.items[i];
 
 		from = &blocks[cp_cuts_block(j->best, b->address)];
-		if (b->address + b->size < from->address + from->size)
+		if (b->address + b->size < from->address + from->size) {
 			b->next = (uint32_t)i + 2;
-		else if (b->next && b->next <= j->best->f->block_count)
-			b->next = number_at(j, blocks[b->next - 1].address);
+			b->landing = 0;
+			continue;
+		}
+		b->next = moved(j, b->next);
+		b->landing = moved(j, b->landing);
 	}
 }
 

@@ -178,7 +178,7 @@ bool cp_lsda_find(const struct cp_reader *memory, uint64_t lsda, uint64_t start,
 }
 
 bool cp_lsda_pads(const struct cp_reader *memory, uint64_t lsda, uint64_t start, uint64_t *budget,
-		  bool (*each)(void *ctx, uint64_t pad), void *ctx)
+		  bool (*each)(void *ctx, const struct cp_lsda_landing *landing), void *ctx)
 {
 	CP_FREE uint8_t *table = NULL;
 	struct cp_cursor c;
@@ -194,6 +194,7 @@ bool cp_lsda_pads(const struct cp_reader *memory, uint64_t lsda, uint64_t start,
 		return false;
 	c = cp_cursor(table, memory->read(memory->ctx, h.sites, table, h.site_size));
 	while (ok && next_row(&h, &c, start, &row))
-		ok = !row.pad || each(ctx, row.pad);
+		ok = !row.pad ||
+		     each(ctx, &(struct cp_lsda_landing){ row.from, row.size, row.pad });
 	return ok;
 }

@@ -31,10 +31,16 @@ struct cp_lsda_site {
 bool cp_lsda_find(const struct cp_reader *memory, uint64_t lsda, uint64_t start,
 		  uint64_t return_address, struct cp_lsda_site *ret);
 
+/* Where exceptions come to that leave calls in [from, from + size). */
+struct cp_lsda_landing {
+	uint64_t from, size;
+	uint64_t pad;
+};
+
 /* Tells every landing pad in it, in the order of the calls; one may come twice.
  * The bytes of the table are taken off *budget; what is larger is not read. False:
  * `each` said so, or there is no memory. */
 bool cp_lsda_pads(const struct cp_reader *memory, uint64_t lsda, uint64_t start, uint64_t *budget,
-		  bool (*each)(void *ctx, uint64_t pad), void *ctx);
+		  bool (*each)(void *ctx, const struct cp_lsda_landing *landing), void *ctx);
 
 #endif

@@ -19,7 +19,9 @@ struct pads {
 	struct cp_cfi_scratch scratch;
 	uint64_t budget;
 	struct cp_map cies; /* address -> struct cp_cie *, NULL: its functions have no LSDA */
-	CP_VEC(uint64_t) list;
+	CP_VEC(uint64_t) list; /* of pads alone, or of */
+	CP_VEC(struct cp_lsda_landing) landings;
+	bool with_calls;
 };
 
 static void destroy_cie(struct cp_cie *cie)
@@ -59,11 +61,12 @@ static bool get_cie(struct pads *p, uint64_t at, const struct cp_cie **ret)
 	return true;
 }
 
-static bool add_pad(void *ctx, uint64_t pad)
+static bool add_pad(void *ctx, const struct cp_lsda_landing *landing)
 {
 	struct pads *p = ctx;
 
-	return cp_vec_push(&p->list, pad);
+	return p->with_calls ? cp_vec_push(&p->landings, *landing)
+			     : cp_vec_push(&p->list, landing->pad);
 }
 
 static bool add_all(struct pads *p)
@@ -107,32 +110,58 @@ static void sort_once(struct pads *p)
 	p->list.count = kept;
 }
 
+/* Fills the one list, or the other. */
+static CP_ERROR read_all(struct pads *p, const struct cp_unwind_section *eh_frame)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+	bool ok;
+
+	p->budget = BUDGET;
+	p->source = (struct cp_cfi_source){ .bytes = eh_frame->bytes,
+					    .start = eh_frame->addr.v,
+					    .end = eh_frame->addr.v + eh_frame->size,
+					    .high = UINT64_MAX };
+	ok = p->source.end < p->source.start || add_all(p);
+	while (cp_map_next(&p->cies, &cursor, &key, &value))
+		destroy_cie((struct cp_cie *)(uintptr_t)value);
+	cp_map_free(&p->cies);
+	cp_cfi_scratch_free(&p->scratch);
+	if (ok)
+		return NULL;
+	cp_vec_free(&p->list);
+	cp_vec_free(&p->landings);
+	return cp_error_nomem();
+}
+
 CP_ERROR cp_unwind_pads(const struct cp_arch *arch, const struct cp_unwind_section *eh_frame,
 			const struct cp_reader *file, uint64_t **ret, size_t *count_ret)
 {
-	struct pads p = {
-		.arch = arch,
-		.file = file,
-		.budget = BUDGET,
-		.source = { .bytes = eh_frame->bytes,
-			    .start = eh_frame->addr.v,
-			    .end = eh_frame->addr.v + eh_frame->size,
-			    .high = UINT64_MAX },
-	};
-	bool ok = p.source.end >= p.source.start ? add_all(&p) : true;
-	uint64_t key, value;
-	size_t cursor = 0;
+	struct pads p = { .arch = arch, .file = file };
 
-	while (cp_map_next(&p.cies, &cursor, &key, &value))
-		destroy_cie((struct cp_cie *)(uintptr_t)value);
-	cp_map_free(&p.cies);
-	cp_cfi_scratch_free(&p.scratch);
-	if (!ok) {
-		cp_vec_free(&p.list);
-		return cp_error_nomem();
-	}
+	CP_TRY(read_all(&p, eh_frame));
 	sort_once(&p);
 	*ret = p.list.items;
 	*count_ret = p.list.count;
+	return NULL;
+}
+
+static int by_call(const void *a, const void *b)
+{
+	const struct cp_lsda_landing *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+CP_ERROR cp_unwind_landings(const struct cp_arch *arch, const struct cp_unwind_section *eh_frame,
+			    const struct cp_reader *file, struct cp_lsda_landing **ret,
+			    size_t *count_ret)
+{
+	struct pads p = { .arch = arch, .file = file, .with_calls = true };
+
+	CP_TRY(read_all(&p, eh_frame));
+	cp_vec_sort(&p.landings, by_call);
+	*ret = p.landings.items;
+	*count_ret = p.landings.count;
 	return NULL;
 }

@@ -41,6 +41,60 @@ agreed() {
 	both p "$SOURCES/tests/cli/cover_counts.cpp" g++
 	judge --plain=p-plain --gcov=p-gcov
 	agreed 35 10
+	judge --count --plain=p-plain --gcov=p-gcov
+	agreed 35 10
+}
+
+# differ OUTPUT: the lines that a judgement names, without where.
+differ() { sed -n 's/^ .*: cprof \([0-9]*\), gcov \([0-9]*\)   | /\1 \2 /p' <<<"$1"; }
+
+# The 63 of 200 executions that an exception ends come by two destructors, 13 of them by three.
+@test "exact counts of lines that throw, catch and destroy are gcov's" {
+	both p "$SOURCES/tests/cli/cover_throws.cpp" g++
+	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --count \
+		--plain=p-plain --gcov=p-gcov --only=cover_throws
+	assert_equal "$status" 1
+	assert_equal "$(differ "$output")" '200 276 } // closing'$'\n150 250 } // closing'
+	[[ ${lines[0]} =~ ^lines\ of\ both:\ ([0-9]+),\ agree\ ([0-9]+)\  ]]
+	assert_equal "${BASH_REMATCH[2]}" $((BASH_REMATCH[1] - 2))
+	assert [ "${BASH_REMATCH[2]}" -ge 115 ]
+}
+
+@test "exact counts of lines that longjmp leaves are gcov's, and of loops and conditions on one" {
+	both p "$SOURCES/tests/cli/cover_jumps.c" gcc
+	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --count \
+		--plain=p-plain --gcov=p-gcov --only=cover_jumps
+	assert_equal "$status" 0
+	agreed 60 90
+}
+
+# An inlined function is called as often as gcov counts its first line.
+@test "functions are called as often as gcov says, those of the compiler are none" {
+	needs jq gcov
+	cat >inlined.cpp <<-'END'
+		struct Made { int n = 1; };
+		struct Derived : Made { Made m[3]; };
+		inline __attribute__((always_inline)) int twice(int n)
+		{
+			return n * 2;
+		}
+		static int run(int (*f)(int)) { return f(1) + f(2) + f(3); }
+		int main()
+		{
+			Derived d;
+			return run([](int n) { return twice(n) + twice(n + 1); }) + d.m[2].n == 42;
+		}
+	END
+	both p "$PWD/inlined.cpp" g++
+	./p-gcov
+	gcov -t --json-format ./*.gcda >gcov.json
+	"$CPROF" cover -q --count --lcov=info -- ./p-plain
+	jq -r '.files[] | select(.file | endswith("inlined.cpp")).functions[] |
+		"FNDA:\(.execution_count),\(.name)"' gcov.json | sort >want
+	jq -r '.files[] | select(.file | endswith("inlined.cpp")).lines[] |
+		select(.line_number == 5) | "FNDA:\(.count),twice(int)"' gcov.json >>want
+	grep ^FNDA info | sort >got
+	diff <(sort want) got
 }
 
 # clang lays landing pads behind each other, where no jump leads.

@@ -23,11 +23,11 @@ struct pads {
 	bool found;
 };
 
-static bool look(void *ctx, uint64_t pad)
+static bool look(void *ctx, const struct cp_lsda_landing *landing)
 {
 	struct pads *p = ctx;
 
-	p->found |= pad == p->sought;
+	p->found |= landing->pad == p->sought;
 	p->count++;
 	return true;
 }

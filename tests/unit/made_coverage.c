@@ -170,6 +170,10 @@ static void read_block(struct made_coverage *m, char *rest)
 			m->blocks.items[m->blocks.count - 1].next = (uint32_t)atoi(one + 1);
 			continue;
 		}
+		if (*one == '!') {
+			m->blocks.items[m->blocks.count - 1].landing = (uint32_t)atoi(one + 1);
+			continue;
+		}
 		if (*one == '=') {
 			m->address += (uint64_t)atoi(one + 1) - BLOCK_SIZE;
 			m->blocks.items[m->blocks.count - 1].size = (uint32_t)atoi(one + 1);

@@ -8,6 +8,7 @@
  *                            [FILE:]LINE[e][n][i][c][u]: e empty, n not a
  *                            statement, i inside one, c cut, u unsure;
  *                            >N: it goes on in the function's Nth block;
+ *                            !N: an exception leads from it to the Nth;
  *                            =N: it has N bytes
  *     j TAKEN PASSED [>N] [[FILE:]LINE]   a conditional jump at the end of that
  *                            block, to the Nth one

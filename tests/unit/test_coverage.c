@@ -154,7 +154,7 @@ static void test_counts(void)
 	/* As often as it was entered from other lines; of instances the sum. */
 	check_text("image a counted\nfn f /f.c 1\nb 3 2\nb 40 2\nb 5 2",
 		   "/f.c 2=48 [f 1-2 3 3/3]\n");
-	check_text("image a counted\nfn f /f.c 1\nb 3 1 2 3\nb 4 2",
+	check_text("image a counted\nfn f /f.c 1\nb 3 1 2 3 >2\nb 4 2",
 		   "/f.c 1=3 2=4 3=3 [f 1-3 3 2/2]\n");
 	/* for (i = 0; i < 9; i++), with its body on a line of its own, and not. */
 	check_text("image a counted\nfn f /f.c 1\nb 1 2 >4\nb 9 3 >3\nb 9 2 >4\nb 10 2 >5\n"
@@ -166,6 +166,21 @@ static void test_counts(void)
 	/* A call that ends the program, and one that returns twice. */
 	check_text("image a counted\nfn f /f.c 1\nb 5 2 >2\nb 4 2\nb 3 3 >4\nb 6 3",
 		   "/f.c 2=5 3=3 [f 1-3 5 4/4]\n");
+	/* Calls that throw: to the same line, to another one; to nowhere, beside a jump. */
+	check_text("image a counted\nfn f /f.c 1\nb 9 2 >2 !3\nb 6 2 >4\nb 3 2 >4\nb 9 3",
+		   "/f.c 2=9 3=9 [f 1-3 9 4/4]\n");
+	check_text("image a counted\nfn f /f.c 1\nb 9 2 >2 !3\nb 6 2 >4\nb 3 3 >4\nb 9 4",
+		   "/f.c 2=9 3=3 4=9 [f 1-4 9 4/4]\n");
+	check_text("image a counted\nfn f /f.c 1\nb 9 2 >2\nj 6 3 >3\nb 3 2 >3\nb 6 2",
+		   "/f.c 2=9 [f 1-2 9 3/3]\n");
+	/* A closing brace: a destructor is called there, and by an exception; all that
+	 * returns comes through it. */
+	check_text("image a counted\nfn f /f.c 1\nb 9 2 >2 !4\nb 6 5 >3\nb 6 2 >6\n"
+		   "b 3 5 >5\nb 3 5\nb 6 5",
+		   "/f.c 2=15 5=9 [f 1-5 9 6/6]\n");
+	/* A function that is inlined into a line, and throws there. */
+	check_text("image a counted\nfn f /f.c 9\nb 9 10 5 >2\nin g /f.c:4\nb 6 10",
+		   "/f.c 5=9 10=9 [g 4-5 9 0/0] [f 9-10 9 2/2]\n");
 	check_text("image a counted\nfn f<int>(int) /f.c 1\nb 3 2\nb 2 3\n"
 		   "fn f<char>(char) /f.c 1\nb 4 2\nb 0 3",
 		   "/f.c 2=7 3=2 [f 1-3 7 2/2]\n");

@@ -190,14 +190,15 @@ static void test_no_lines(void)
 /* Where a fault cut a block in one of them, it is cut in all. */
 static void test_cuts(void)
 {
-	struct file a = made("image /x build=aa\nfn f /f.c 1\nb 1 =32 >2 2 3 4 5\nj 1 0 >1\n"
-			     "b 0 6"),
-		    b = made("image /x build=aa\nfn f /f.c 1\nb 1 =8 >2 2 3\nb 0 =24 >3 3inc 4 5\n"
-			     "j 0 0 >1\nb 0 6"),
-		    c = made("image /x build=aa\nfn f /f.c 1\nb 1 =20 >2 2 3 4\n"
-			     "b ? =12 >3 4icu 5u\nj 0 0 >1\nb 1 6"),
-		    d = made("image /x build=aa\nfn f - 0\nb 1 =8 >2\nb 0 =20 >3\nb 0 =4 >4\n"
-			     "j 0 0 >1\nb 0");
+	struct file
+		a = made("image /x build=aa\nfn f /f.c 1\nb 1 =32 >2 2 3 4 5\nj 1 0 >1\n"
+			 "b 0 6"),
+		b = made("image /x build=aa\nfn f /f.c 1\nb 1 =8 >2 2 3\nb 0 =24 >3 !3 3inc 4 5\n"
+			 "j 0 0 >1\nb 0 6"),
+		c = made("image /x build=aa\nfn f /f.c 1\nb 1 =20 >2 2 3 4\n"
+			 "b ? =12 >3 !3 4icu 5u\nj 0 0 >1\nb 1 6"),
+		d = made("image /x build=aa\nfn f - 0\nb 1 =8 >2\nb 0 =20 >3\nb 0 =4 >4\n"
+			 "j 0 0 >1\nb 0");
 	struct file ab = MERGED(&a, &b), bc = MERGED(&b, &c), abc = MERGED(&bc, &a),
 		    bd = MERGED(&d, &b);
 	const struct cp_coverage_image *it = cp_record_get_coverage(bc.r, 0);
@@ -209,6 +210,8 @@ static void test_cuts(void)
 	CHECK_U64(it->blocks[0].next, 2);
 	CHECK_U64(it->blocks[1].next, 3);
 	CHECK_U64(it->blocks[2].next, 4);
+	CHECK_U64(it->blocks[1].landing, 0);
+	CHECK_U64(it->blocks[2].landing, 4);
 	CHECK_U64(it->branches[0].block, 2);
 	CHECK_U64(it->branches[0].target, 1);
 	CHECK_U64(it->rows[3].block, 1);

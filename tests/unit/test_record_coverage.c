@@ -62,6 +62,7 @@ static void make_blocks(struct program *p, struct cp_coverage_function *f, uint6
 		uint32_t block = (uint32_t)p->blocks.count, size = (uint32_t)next(p, 40) + 1;
 
 		cp_vec_push(&p->blocks, (struct cp_coverage_block){ *address, size, count(p),
+								    (uint32_t)next(p, 30),
 								    (uint32_t)next(p, 30) });
 		for (row = (uint32_t)next(p, 4); row; row--)
 			cp_vec_push(&p->rows, (struct cp_coverage_row){ block, file(p),
@@ -190,7 +191,7 @@ static void text_of(const struct cp_coverage_image *c, const struct cp_coverage_
 		const struct cp_coverage_block *b = &c->blocks[f->first_block + i];
 
 		cp_buf_printf(out, " | %#llx+%u", (unsigned long long)b->address, b->size);
-		cp_buf_printf(out, ">%u", b->next);
+		cp_buf_printf(out, ">%u!%u", b->next, b->landing);
 		if (counts)
 			cp_buf_printf(out, "=%lld", (long long)b->count);
 	}

@@ -76,6 +76,7 @@ void engine_cover_free(struct engine_cover *cover)
 	cp_vec_free(&cover->cases);
 	cp_vec_free(&cover->outside);
 	cp_vec_free(&cover->cuts);
+	cp_vec_free(&cover->landings);
 	free(cover->marks);
 	free(cover);
 }

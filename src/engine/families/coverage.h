@@ -72,10 +72,14 @@ struct engine_cover {
 	bool asked; /* what is known was asked for */
 	bool known; /* runs before this one had reached some of it */
 	bool counted; /* windows were planned, or there shall be none */
+	bool landed; /* landings were looked for (landings.c) */
 	struct engine_count_windows *counting; /* owned (counting.c); NULL: there are none */
 	struct engine_frontier *frontier; /* owned (frontier.c); NULL: not asked for yet */
 	uint32_t first_counter; /* one for each block, then two for each watched branch */
 	CP_VEC(struct engine_cut) cuts; /* by block, then address */
+	/* For each block, where an exception leads that leaves it: 1 + a number among the
+	 * function's, or 0. Empty: there are none. */
+	CP_VEC(uint32_t) landings;
 };
 
 struct engine_coverage {

@@ -11,6 +11,7 @@
 #include "engine/families/coverage.h"
 #include "engine/families/cuts.h"
 #include "engine/families/inferred.h"
+#include "engine/families/landings.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
 #include "engine/target/sources.h"
@@ -175,6 +176,8 @@ static bool tell_blocks(struct telling *t, const struct engine_covered *f)
 		cprof_coverage_block *last = &t->blocks.items[end_of(t, i)];
 
 		last->next = renumbered(t, last->next);
+		if (t->cover->landings.count)
+			last->landing = renumbered(t, t->cover->landings.items[f->first_block + i]);
 	}
 	return true;
 }
@@ -377,6 +380,13 @@ static bool tell_branches(struct telling *t, const struct engine_covered *f)
 	return true;
 }
 
+/* Of a lambda, whose code somebody wrote; debug information calls it the compiler's, as all of
+ * that class. */
+static bool is_call_operator(const char *name)
+{
+	return name && strstr(name, "operator()");
+}
+
 static bool tell(struct telling *t, const struct engine_covered *f, cprof_coverage_function *ret)
 {
 	const char *name = cp_probe_function_name(f->function);
@@ -402,6 +412,7 @@ static bool tell(struct telling *t, const struct engine_covered *f, cprof_covera
 		.branch_count = t->branches.count,
 		.inlines = t->inlines.items,
 		.inline_count = t->inlines.count,
+		.artificial = source && source->artificial && !is_call_operator(name),
 	};
 	return true;
 }
@@ -428,6 +439,8 @@ void cprof_coverage_each(cprof_coverage_function_fn cb, void *data)
 	for (i = 0; s && s->coverage && more && i < s->assemblies.count; i++) {
 		t.assembly = s->assemblies.items[i];
 		t.cover = cover_of(t.assembly);
+		if (t.cover && s->coverage->mode == CPROF_COVERAGE_COUNT)
+			engine_landings_find(t.assembly, t.assembly->cover);
 		t.sources = t.cover ? engine_sources_of(t.assembly) : NULL;
 		if (t.cover)
 			engine_cover_infer_all(s, t.cover);

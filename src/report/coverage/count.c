@@ -6,8 +6,14 @@
  *     1: i = 0 ──► 3: i < n ──► (body: another line)
  *                    ▲                │            for (i = 0; i < n; i++)
  *                    └── 2: i++ ◄─────┘            1 and 2 are entered: 1 + n
+ *
+ * Blocks count that end with the line, which is the last one that comes up for the first time
+ * in them; where none does, all that have code of it. A call
+ * that throws goes on at its landing pad, which is no entry where that is on the same line.
  */
 #include "report/coverage/count.h"
+
+#include <string.h>
 
 #include "report/coverage/coverage.h"
 
@@ -71,57 +77,177 @@ static const struct cp_coverage_branch *branch_of(const struct cp_coverage_image
 		       : NULL;
 }
 
-/* Does a block but `from` lead to the one numbered `to` (from 1)? */
-static bool others_lead(const struct cp_coverage_image *c, const struct cp_coverage_function *f,
-			uint32_t from, uint32_t to)
-{
-	uint32_t i;
+/* ---- ways of a function ---- */
 
-	for (i = f->first_block; i < f->first_block + f->block_count; i++)
-		if (i != from && c->blocks[i].next == to)
-			return true;
+static bool falls_into(const struct cp_coverage_image *c, const struct cp_coverage_function *f,
+		       uint32_t block, uint32_t next)
+{
+	return c->blocks[block].address + c->blocks[block].size ==
+	       c->blocks[f->first_block + next - 1].address;
+}
+
+/* `to` counts from 1 among the function's blocks. */
+static struct cp_line_entry *entry_of(struct cp_line_counter *counter, uint32_t to)
+{
+	return to && to <= counter->entries.count ? &counter->entries.items[to - 1] : NULL;
+}
+
+static void add_entry(struct cp_line_counter *counter, uint32_t to, uint64_t count)
+{
+	struct cp_line_entry *e = entry_of(counter, to);
+
+	if (!e)
+		return;
+	e->jumps += known(count);
+	e->jumped_to = true;
+}
+
+static void find_entries(struct cp_line_counter *counter, const struct cp_coverage_image *c,
+			 const struct cp_coverage_function *f)
+{
+	struct cp_line_entry *e;
+	uint32_t i, next;
+
 	for (i = f->first_branch; i < f->first_branch + f->branch_count; i++)
-		if (c->branches[i].target == to)
-			return true;
-	return false;
+		add_entry(counter, c->branches[i].target, c->branches[i].taken);
+	for (i = f->first_block; i < f->first_block + f->block_count; i++) {
+		next = c->blocks[i].next;
+		if (next && next <= f->block_count && !falls_into(c, f, i, next))
+			add_entry(counter, next, c->blocks[i].count);
+		e = entry_of(counter, c->blocks[i].landing);
+		if (e)
+			e->landed_at = true;
+	}
+}
+
+bool cp_line_counter_begin(struct cp_line_counter *counter, const struct cp_coverage_image *c,
+			   const struct cp_coverage_function *f)
+{
+	counter->c = c;
+	counter->f = f;
+	counter->entries.count = counter->ends.count = 0;
+	if (!cp_vec_reserve(&counter->entries, f->block_count) ||
+	    !cp_vec_reserve(&counter->ends, f->block_count))
+		return false;
+	counter->entries.count = counter->ends.count = f->block_count;
+	if (f->block_count) {
+		memset(counter->entries.items, 0, f->block_count * sizeof(*counter->entries.items));
+		memset(counter->ends.items, 0, f->block_count * sizeof(*counter->ends.items));
+	}
+	find_entries(counter, c, f);
+	return true;
+}
+
+static struct cp_line_end *end_of(struct cp_line_counter *counter, uint32_t block)
+{
+	return &counter->ends.items[block - counter->f->first_block];
+}
+
+/* Has the block of the last row the line already? */
+static bool was_seen(const struct cp_line_counter *counter, uint64_t place)
+{
+	size_t i = counter->seen.count;
+
+	/* Mostly lines follow each other. */
+	if (!i || counter->highest < place)
+		return false;
+	while (i && counter->seen.items[i - 1] != place)
+		i--;
+	return i;
+}
+
+bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64_t place)
+{
+	struct cp_line_end *end;
+
+	if (!counter->ends.count)
+		return true;
+	end = end_of(counter, block);
+	if (!end->place)
+		counter->seen.count = 0;
+	if (was_seen(counter, place))
+		return true;
+	end->before = end->place;
+	end->place = place;
+	if (!counter->seen.count || counter->highest < place)
+		counter->highest = place;
+	return cp_vec_push(&counter->seen, place);
+}
+
+/* All that returns comes through the end of a function, where its last line is its closing
+ * brace: that is nothing that somebody wrote, other than the destructors called there. */
+void cp_line_counter_set_ways_out(struct cp_line_counter *counter, uint32_t file)
+{
+	struct cp_line_end *end;
+	uint64_t brace = 0;
+	size_t i;
+
+	cp_vec_for_each(&counter->ends, end)
+		if (end->place >> 32 == file && end->place > brace)
+			brace = end->place;
+	for (i = 0; i < counter->ends.count; i++) {
+		end = &counter->ends.items[i];
+		if (counter->c->blocks[counter->f->first_block + i].next || end->place != brace)
+			continue;
+		end->way_out = !end->before;
+		end->place = end->before ? end->before : end->place;
+	}
 }
 
 /* How often a block without a branch was followed by its next one: a call may
- * not return, or return twice (setjmp). */
-static uint64_t on_to_next(const struct cp_coverage_image *c, const struct cp_coverage_function *f,
-			   uint32_t block)
+ * not return, or return twice (setjmp). What comes from elsewhere does not come from
+ * there. */
+static uint64_t on_to_next(struct cp_line_counter *counter, const struct cp_coverage_image *c,
+			   const struct cp_coverage_function *f, uint32_t block)
 {
 	uint32_t next = c->blocks[block].next;
-	uint64_t here = known(c->blocks[block].count);
-	uint64_t there = known(c->blocks[f->first_block + next - 1].count);
+	const struct cp_line_entry *e = entry_of(counter, next);
+	uint64_t here = known(c->blocks[block].count), there;
 
-	return there > here && !others_lead(c, f, block, next) ? there : least(here, there);
+	if (!e)
+		return 0;
+	there = known(c->blocks[f->first_block + next - 1].count);
+	if (!falls_into(c, f, block, next))
+		return least(here, there);
+	if (e->landed_at)
+		return 0;
+	if (!e->jumped_to)
+		return there;
+	return least(here, there > e->jumps ? there - e->jumps : 0);
+}
+
+/* ---- those of a line ---- */
+
+/* The ways from a block whose end is no branch. */
+static bool find_ways_on(struct cp_line_counter *counter, const struct cp_coverage_image *c,
+			 const struct cp_coverage_function *f, uint32_t i)
+{
+	uint32_t block = counter->blocks.items[i], landing = c->blocks[block].landing;
+	uint64_t here = known(c->blocks[block].count), on = on_to_next(counter, c, f, block);
+
+	if (!add_edge(counter, f, i, c->blocks[block].next, on))
+		return false;
+	if (here <= on || !entry_of(counter, landing))
+		return true;
+	return add_edge(counter, f, i, landing,
+			least(here - on, known(c->blocks[f->first_block + landing - 1].count)));
 }
 
 /* The ways from blocks of the line to blocks of the line. */
 static bool find_edges(struct cp_line_counter *counter, const struct cp_coverage_image *c,
 		       const struct cp_coverage_function *f)
 {
-	uint32_t i, next, block;
-	uint64_t through;
+	const struct cp_coverage_branch *b;
+	uint32_t i, block;
 
 	counter->edges.count = 0;
 	for (i = 0; i < counter->blocks.count; i++) {
-		const struct cp_coverage_branch *b;
-
 		block = counter->blocks.items[i];
 		b = branch_of(c, f, block);
-		next = c->blocks[block].next;
-		if (b) {
-			if (!add_edge(counter, f, i, b->target, known(b->taken)) ||
-			    !add_edge(counter, f, i, next, known(b->passed)))
-				return false;
-			continue;
-		}
-		if (!next || next > f->block_count)
-			continue;
-		through = on_to_next(c, f, block);
-		if (!add_edge(counter, f, i, next, through))
+		if (b ? !add_edge(counter, f, i, b->target, known(b->taken)) ||
+				    !add_edge(counter, f, i, c->blocks[block].next,
+					      known(b->passed))
+		      : !find_ways_on(counter, c, f, i))
 			return false;
 	}
 	return true;
@@ -183,29 +309,73 @@ static uint64_t take_loop(struct cp_line_counter *counter)
 	return rounds;
 }
 
-bool cp_line_executions(struct cp_line_counter *counter, const struct cp_coverage_image *c,
-			const struct cp_coverage_function *f, uint64_t *ret)
+void cp_line_counter_clear(struct cp_line_counter *counter)
+{
+	counter->blocks.count = counter->ways_out.count = 0;
+	counter->last = CP_RECORD_NONE;
+	counter->passing = counter->inlining = 0;
+}
+
+bool cp_line_counter_add(struct cp_line_counter *counter, uint32_t block, uint64_t place,
+			 bool inlines)
+{
+	const struct cp_line_end *end = end_of(counter, block);
+	uint64_t count = known(counter->c->blocks[block].count);
+
+	if (inlines && count > counter->inlining)
+		counter->inlining = count;
+	if (block == counter->last)
+		return true;
+	counter->last = block;
+	counter->passing += count;
+	if (end->way_out)
+		return cp_vec_push(&counter->ways_out, block);
+	return end->place != place || cp_vec_push(&counter->blocks, block);
+}
+
+/* Entries of the line's blocks from elsewhere, and loops within it. */
+static uint64_t begun(struct cp_line_counter *counter)
 {
 	const struct cp_line_edge *e;
 	uint64_t count = 0, within = 0, rounds;
 	const uint32_t *block;
 
-	if (!find_edges(counter, c, f))
-		return false;
 	cp_vec_for_each(&counter->blocks, block)
-		count += known(c->blocks[*block].count);
+		count += known(counter->c->blocks[*block].count);
 	cp_vec_for_each(&counter->edges, e)
 		within += e->count;
 	count = count > within ? count - within : 0;
 	while (counter->blocks.count && counter->blocks.count <= MAX_LOOPS &&
 	       (rounds = take_loop(counter)))
 		count += rounds;
-	*ret = count;
+	return count;
+}
+
+bool cp_line_executions(struct cp_line_counter *counter, uint64_t *ret, bool *passed_ret)
+{
+	const uint32_t *block;
+	bool ends;
+
+	if (!counter->blocks.count)
+		cp_vec_for_each(&counter->ways_out, block)
+			if (!cp_vec_push(&counter->blocks, *block))
+				return false;
+	ends = counter->blocks.count;
+	if (!find_edges(counter, counter->c, counter->f))
+		return false;
+	*passed_ret = !ends && !counter->inlining;
+	*ret = ends ? begun(counter) : counter->passing;
+	if (counter->inlining > *ret)
+		*ret = counter->inlining;
 	return true;
 }
 
 void cp_line_counter_free(struct cp_line_counter *counter)
 {
 	cp_vec_free(&counter->blocks);
+	cp_vec_free(&counter->ways_out);
 	cp_vec_free(&counter->edges);
+	cp_vec_free(&counter->entries);
+	cp_vec_free(&counter->ends);
+	cp_vec_free(&counter->seen);
 }

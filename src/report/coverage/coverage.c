@@ -106,9 +106,11 @@ static uint64_t told(const struct cp_coverage *c, uint64_t count)
  * whether it was reached. */
 static bool in_doubt(const struct cp_line_sum *sum)
 {
+	uint64_t count = cp_line_sum_count(sum);
+
 	if (!sum->begins || !sum->has_code)
 		return true;
-	return sum->count ? cp_is_covered(sum->count) && !sum->sure : sum->strayed;
+	return count ? cp_is_covered(count) && !sum->sure : sum->strayed;
 }
 
 static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
@@ -123,7 +125,7 @@ static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
 
 		f->lines.items[f->lines.count++] = (struct cp_covered_line){
 			.line = sum->line,
-			.count = told(c, sum->count),
+			.count = told(c, cp_line_sum_count(sum)),
 			.flags = marks_of(f->source, sum->line) |
 				 (in_doubt(sum) ? CP_COVERED_SHARED : 0),
 			.blocks = sum->blocks,

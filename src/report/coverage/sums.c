@@ -56,8 +56,9 @@ struct spot {
 	uint64_t place; /* file << 32 | line */
 	uint32_t owner;
 	uint32_t block;
-	uint32_t flags;
+	uint32_t flags; /* of the row, and */
 };
+#define SPOT_INLINES (UINT32_C(1) << 31) /* an inlined function follows in the block */
 
 /* A block that is an owner's. */
 struct owned {
@@ -75,7 +76,6 @@ struct adding {
 	CP_VEC(struct owner) owners; /* by file, line, start */
 	CP_VEC(struct spot) spots;
 	CP_VEC(struct owned) owned;
-	CP_VEC(uint64_t) ends; /* the place that each block ends with; 0: none */
 	struct cp_line_counter counter;
 };
 
@@ -348,6 +348,13 @@ static int compare_owned(const void *pa, const void *pb)
 	return a->owner != b->owner ? order(a->owner, b->owner) : order(a->block, b->block);
 }
 
+/* `last` is the row before one of `owner`'s, which is inlined. */
+static void set_inlines(struct spot *last, uint32_t owner, uint32_t block)
+{
+	if (last->block == block && last->owner != owner)
+		last->flags |= SPOT_INLINES;
+}
+
 /* Sorts the function's rows by line and owner, its blocks by owner: that of
  * their first row. */
 static void set_spots(struct adding *a)
@@ -355,29 +362,29 @@ static void set_spots(struct adding *a)
 	const struct cp_coverage_function *f = a->f;
 	bool thunk = cp_name_is_thunk(f->name);
 	uint32_t i, next = f->first_block, owner;
+	uint64_t place;
 
-	a->spots.count = a->owned.count = a->ends.count = 0;
-	for (i = 0; i < f->block_count; i++)
-		ok(a->s, cp_vec_push(&a->ends, 0));
-	if (a->s->no_memory)
-		return;
+	a->spots.count = a->owned.count = 0;
 	for (i = 0; i < f->row_count; i++) {
 		const struct cp_coverage_row *row = &a->c->rows[f->first_row + i];
 		uint32_t file = file_of(a, row->file);
 
 		if (!row->line)
 			continue;
-		a->ends.items[row->block - f->first_block] = (uint64_t)file << 32 | row->line;
+		place = (uint64_t)file << 32 | row->line;
+		ok(a->s, cp_line_counter_row(&a->counter, row->block, place));
 		owner = find_owner(a, file, row->line, row->block);
 		while (next < row->block) /* without rows */
 			ok(a->s, cp_vec_push(&a->owned, (struct owned){ a->self, next++ }));
 		if (next == row->block)
 			ok(a->s, cp_vec_push(&a->owned, (struct owned){ owner, next++ }));
 		/* The line of a thunk is that of a declaration. */
-		if (file != LEFT_OUT && (owner != a->self || !thunk))
-			ok(a->s,
-			   cp_vec_push(&a->spots, (struct spot){ (uint64_t)file << 32 | row->line,
-								 owner, row->block, row->flags }));
+		if (file == LEFT_OUT || (owner == a->self && thunk))
+			continue;
+		if (a->spots.count && owner != a->self)
+			set_inlines(&a->spots.items[a->spots.count - 1], owner, row->block);
+		ok(a->s,
+		   cp_vec_push(&a->spots, (struct spot){ place, owner, row->block, row->flags }));
 	}
 	while (next < f->first_block + f->block_count)
 		ok(a->s, cp_vec_push(&a->owned, (struct owned){ a->self, next++ }));
@@ -430,29 +437,19 @@ static struct cp_line_sum *line_sum(struct cp_sums *s, uint64_t place)
 	return &file->lines.items[file->lines.count - 1];
 }
 
-/* How often the line was begun whose spots are from `i` up to `end`. gcov's
- * rule: blocks that the line is only in the middle of count when none ends
- * with it. */
-static uint64_t count_begun(struct adding *a, size_t i, size_t end)
+/* How often the line was begun whose spots are from `i` up to `end`. *passed_ret:
+ * it is only passed there, on the way to other lines. */
+static uint64_t count_begun(struct adding *a, size_t i, size_t end, bool *passed_ret)
 {
-	uint32_t last = CP_RECORD_NONE, block;
-	uint64_t passing = 0, begun = 0, count;
+	const struct spot *it;
+	uint64_t count = 0;
 
-	a->counter.blocks.count = 0;
-	for (; i < end; i++) {
-		block = a->spots.items[i].block;
-		if (block == last)
-			continue;
-		last = block;
-		count = a->c->blocks[block].count;
-		passing += cp_is_covered(count) ? count : 0;
-		if (a->ends.items[block - a->f->first_block] == a->spots.items[i].place)
-			ok(a->s, cp_vec_push(&a->counter.blocks, block));
-	}
-	if (!a->counter.blocks.count)
-		return passing;
-	ok(a->s, cp_line_executions(&a->counter, a->c, a->f, &begun));
-	return begun;
+	cp_line_counter_clear(&a->counter);
+	for (it = &a->spots.items[i]; it < a->spots.items + end; it++)
+		ok(a->s, cp_line_counter_add(&a->counter, it->block, it->place,
+					     it->flags & SPOT_INLINES));
+	ok(a->s, cp_line_executions(&a->counter, &count, passed_ret));
+	return count;
 }
 
 /* The part of a line that ran, in an instance of a function. */
@@ -464,6 +461,7 @@ struct ran {
 	bool begun, whole; /* a statement of it; one with instructions */
 	bool code; /* instructions that no statement begins with */
 	bool unsure; /* some may have run before a fault */
+	bool passed; /* no block ends with it */
 };
 
 static void add_spot(struct ran *ran, const struct spot *it, uint64_t count, bool fresh)
@@ -489,13 +487,13 @@ static void add_spot(struct ran *ran, const struct spot *it, uint64_t count, boo
 static void add_ran(struct cp_line_sum *line, const struct ran *ran, bool begins)
 {
 	bool reached = ran->begun || (!begins && ran->most);
-	uint64_t count = reached ? ran->most : 0;
+	uint64_t count = reached ? ran->most : 0, *to;
 
 	line->sure |= ran->whole || (ran->begun && ran->code);
 	line->strayed |= (ran->most || ran->unsure) && !reached;
 	line->covered |= reached ? ran->covered : 0;
-	line->count = cp_coverage_add(line->count,
-				      !reached && ran->unknown ? CP_COVERAGE_UNKNOWN : count);
+	to = ran->passed ? &line->passed : &line->count;
+	*to = cp_coverage_add(*to, !reached && ran->unknown ? CP_COVERAGE_UNKNOWN : count);
 	line->blocks = ran->blocks > line->blocks ? ran->blocks : line->blocks;
 }
 
@@ -553,7 +551,7 @@ static size_t add_line(struct adding *a, size_t i, bool *begins)
 	}
 	/* A line that ran in part alone (a call did not return) ran. */
 	if (ran.most && a->c->flags & CP_COVERAGE_COUNTED) {
-		count = count_begun(a, begin, i);
+		count = count_begun(a, begin, i, &ran.passed);
 		ran.most = count ? count : ran.most;
 	}
 	add_ran(line, &ran, *begins);
@@ -693,7 +691,10 @@ static void add_function(struct adding *a, const struct cp_coverage_function *f)
 			sum->count = cp_coverage_add(sum->count, count);
 	}
 	a->s->totals.partial += (f->flags & CP_COVERAGE_FUNCTION_PARTIAL) && sum;
+	if (a->c->flags & CP_COVERAGE_COUNTED)
+		ok(a->s, cp_line_counter_begin(&a->counter, a->c, f));
 	set_spots(a);
+	cp_line_counter_set_ways_out(&a->counter, a->file);
 	add_owned(a);
 	add_end_lines(a);
 	for (i = 0; i < a->spots.count && !a->s->no_memory;)
@@ -751,6 +752,7 @@ static void add_binary(struct adding *a)
 void cp_sums_add(struct cp_sums *s, size_t image)
 {
 	const struct cp_coverage_image *c = cp_record_get_coverage(s->record, image);
+	const uint32_t unwritten = CP_COVERAGE_FUNCTION_LEFT_OUT | CP_COVERAGE_FUNCTION_ARTIFICIAL;
 	struct adding a = { .s = s, .c = c };
 	size_t i;
 
@@ -760,13 +762,12 @@ void cp_sums_add(struct cp_sums *s, size_t image)
 		add_binary(&a);
 	else if (set_files(&a))
 		for (i = 0; i < c->function_count && !s->no_memory; i++)
-			if (!(c->functions[i].flags & CP_COVERAGE_FUNCTION_LEFT_OUT))
+			if (!(c->functions[i].flags & unwritten))
 				add_function(&a, &c->functions[i]);
 	free(a.files);
 	cp_vec_free(&a.owners);
 	cp_vec_free(&a.spots);
 	cp_vec_free(&a.owned);
-	cp_vec_free(&a.ends);
 	cp_line_counter_free(&a.counter);
 }
 

@@ -20,6 +20,7 @@
 struct cp_line_sum {
 	uint32_t line;
 	uint64_t count;
+	uint64_t passed; /* the same, of functions with blocks that go on in other lines alone */
 	uint64_t covered; /* a bit for each of its first blocks that were executed */
 	uint64_t *tests; /* those that reached it; in the arena, or NULL */
 	uint32_t blocks;
@@ -28,6 +29,13 @@ struct cp_line_sum {
 	bool sure; /* it was reached, beyond doubt */
 	bool strayed; /* some of its code ran where none of its statements was begun */
 };
+
+/* How often it was executed. gcov's rule, too: the line of a lambda counts how often that is
+ * called, not how often it is made, but where nobody calls it. */
+static inline uint64_t cp_line_sum_count(const struct cp_line_sum *line)
+{
+	return line->count ? line->count : line->passed;
+}
 
 struct cp_branch_sum {
 	uint32_t line, number;

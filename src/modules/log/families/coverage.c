@@ -202,6 +202,7 @@ static void add_blocks(struct coverage *c, const cprof_coverage_function *f)
 							      .size = f->blocks[i].size,
 							      .count = f->blocks[i].count,
 							      .next = f->blocks[i].next,
+							      .landing = f->blocks[i].landing,
 						      });
 }
 
@@ -271,7 +272,8 @@ static void add_function(struct coverage *c, const cprof_coverage_function *f)
 		.file = add_file(c, f->file),
 		.line = f->line,
 		.entry = (uint32_t)c->blocks.count + f->entry,
-		.flags = f->complete ? 0 : CP_COVERAGE_FUNCTION_PARTIAL,
+		.flags = (f->complete ? 0 : CP_COVERAGE_FUNCTION_PARTIAL) |
+			 (f->artificial ? CP_COVERAGE_FUNCTION_ARTIFICIAL : 0),
 		.first_block = (uint32_t)c->blocks.count,
 		.first_row = (uint32_t)c->rows.count,
 		.first_branch = (uint32_t)c->branch_rows.count,
