@@ -357,6 +357,19 @@ static void take_own(cprof_session *s, struct engine_ring *ring, uint64_t positi
 	engine_blocks_tell(s, ring);
 }
 
+void engine_records_make_room(cprof_session *s, const struct cp_event_hit *full)
+{
+	const cprof_process *p = engine_process(s, full->e.pid);
+	struct engine_ring *ring = p ? engine_ring_of(p, full->e.tid) : NULL;
+	uint64_t half;
+
+	if (!ring || !ring->records.ring || !engine_blocks_wanted(s))
+		return;
+	half = UINT64_C(1) << (ring->records.log - 1);
+	if (full->records > half && full->records - half > ring->records.position)
+		take_own(s, ring, full->records - half);
+}
+
 void engine_records_before(cprof_session *s, const struct cp_event *e)
 {
 	const cprof_process *p = engine_process(s, e->pid);

@@ -13,6 +13,9 @@ struct cp_event_hit;
 /* Tells what detours recorded up to `until_ns`, in the order of time, but no more than
  * about `most` records. How many they were. */
 size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most);
+/* Of what a thread recorded whose ring is full, half: before it is let go, which takes a while
+ * in which there is something to do. Not where the order among threads matters. */
+void engine_records_make_room(cprof_session *s, const struct cp_event_hit *full);
 /* The same of all that was recorded before the event happened: then it can be delivered. */
 void engine_records_before(cprof_session *s, const struct cp_event *e);
 /* A thread has a ring from now on. */
@@ -23,7 +26,8 @@ void engine_records_end(cprof_process *p, int32_t tid);
  * then, and `last` for good. */
 void engine_records_beat(cprof_session *s, bool last);
 /* Do detours write so fast that who looks a millisecond later finds a ring full, and its thread
- * stopped until all is read? By what came since the last time this was asked. */
+ * stopped? By what came since the last time this was asked: less each time, where it is read
+ * faster than it is written. */
 bool engine_records_hurry(cprof_session *s);
 
 #endif

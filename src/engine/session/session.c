@@ -67,7 +67,6 @@
 #define RECORDS_POLL_MS 1 /* where detours write, rings are full soon */
 #define RINGS_POLL_MS 4 /* where they may begin to */
 #define RECORDS_AT_ONCE 65536u
-#define HURRY_NS 50000u /* where they would be full within a millisecond */
 #define BEAT_NS (CP_NS_PER_S / 10) /* between two signs of life to detours */
 #define DRAIN_NS (20 * CP_NS_PER_MS)
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
@@ -318,6 +317,28 @@ static bool take_records(cprof_session *s, uint64_t now)
 	return told != 0;
 }
 
+/* Of a thread whose ring is full, which waits until we have passed this. */
+static void on_full(cprof_session *s, const struct cp_event *event)
+{
+	const struct cp_event_hit e = *(const struct cp_event_hit *)event;
+
+	engine_records_make_room(s, &e);
+	cp_ring_release(&s->link, event);
+	engine_records_before(s, &e.e);
+	dispatch(s, &e.e);
+}
+
+static void on_event(cprof_session *s, const struct cp_event *e)
+{
+	if (e->type == CP_EVENT_FULL) {
+		on_full(s, e);
+		return;
+	}
+	engine_records_before(s, e);
+	dispatch(s, e);
+	cp_ring_release(&s->link, e);
+}
+
 /* Handles what is in the ring, but not for ever: a program may do more than can be
  * handled, and the session has an end to mind. Sets s->behind when something is left.
  * True: there was something in the ring. */
@@ -331,9 +352,7 @@ static bool drain(cprof_session *s)
 	if (s->link.populated)
 		cp_link_populate(&s->link);
 	while ((e = cp_ring_peek(&s->link, &bad)) && now < until) {
-		engine_records_before(s, e);
-		dispatch(s, e);
-		cp_ring_release(&s->link, e);
+		on_event(s, e);
 		any = true;
 		now = cp_now();
 		heartbeat(s, now);
@@ -406,7 +425,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		timeout = f->wait(s, timeout);
 	if (deadline && deadline < now + (uint64_t)timeout * CP_NS_PER_MS)
 		timeout = deadline > now ? (int)((deadline - now) / CP_NS_PER_MS) + 1 : 0;
-	if (s->behind)
+	if (s->behind || (timeout > 0 && engine_records_hurry(s)))
 		timeout = 0;
 	else if (!busy) {
 		s->link.shared->asleep = 1;
@@ -414,9 +433,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		if (s->link.shared->head != s->link.shared->tail)
 			timeout = 0;
 	}
-	wait = cp_timespec(timeout > 0 && engine_records_hurry(s)
-				   ? HURRY_NS
-				   : (uint64_t)timeout * CP_NS_PER_MS);
+	wait = cp_timespec((uint64_t)timeout * CP_NS_PER_MS);
 	ppoll(fds, fd_count, timeout < 0 ? NULL : &wait, NULL);
 	engine_watched_see(s, fds + 3);
 	s->link.shared->asleep = 0;
