@@ -116,6 +116,37 @@ static int early_value(int n)
 	if (n > 5) { return 3; }
 	while (n--) abs(n); return 4; }
 
+static int looks(int n)
+{
+	int bits = 0, hold = n;
+
+	switch (n % 3) {
+	case 0:
+		do { while (bits < 3) do { if (hold < -7) goto out; bits++; hold += bits; } while (0); } while (0);
+		break;
+	case 1:
+		for (;;) {
+			hold = bits + n;
+			if (hold > n + 3)
+				break;
+			do { if (n == -1) goto out; bits++; } while (0);
+		}
+		break;
+	}
+out:
+	return hold;
+}
+
+static void ends_on_brace(int n)
+{
+	if (n & 1) {
+		abs(n);
+	} else {
+		if (n > 7)
+			abs(n + 1);
+	}
+}
+
 static void quits(int n) { if (n == zero + 199) exit(0); }
 
 int main(void)
@@ -125,8 +156,8 @@ int main(void)
 	for (i = 0; i < 200; i++) sum += on_a_line(i), sum += in_the_middle(i);
 	for (i = 0; i < 200; i++) { sum += retried(i); last(i); }
 	for (i = 0; i < 200; i++)
-		sum += loops(i) + switches(i) + conditions(i % 3, i % 2), early(i), early_brace(i), early_value(i);
+		ends_on_brace(i), sum += looks(i) + loops(i) + switches(i) + conditions(i % 3, i % 2), early(i), early_brace(i), early_value(i);
 	zero = sum == 42;
-	for (i = 0; ; i++)
+	for (i = 0; i < 1000; i++)
 		quits(i);
 }

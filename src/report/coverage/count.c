@@ -108,8 +108,10 @@ static void find_entries(struct cp_line_counter *counter, const struct cp_covera
 	struct cp_line_entry *e;
 	uint32_t i, next;
 
-	for (i = f->first_branch; i < f->first_branch + f->branch_count; i++)
+	for (i = f->first_branch; i < f->first_branch + f->branch_count; i++) {
 		add_entry(counter, c->branches[i].target, c->branches[i].taken);
+		counter->entries.items[c->branches[i].block - f->first_block].forks = true;
+	}
 	for (i = f->first_block; i < f->first_block + f->block_count; i++) {
 		next = c->blocks[i].next;
 		if (next && next <= f->block_count && !falls_into(c, f, i, next))
@@ -163,8 +165,10 @@ bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64
 	if (!counter->ends.count)
 		return true;
 	end = end_of(counter, block);
-	if (!end->place)
+	if (!end->place) {
 		counter->seen.count = 0;
+		end->begin = place;
+	}
 	if (was_seen(counter, place))
 		return true;
 	end->before = end->place;
@@ -174,23 +178,49 @@ bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64
 	return cp_vec_push(&counter->seen, place);
 }
 
-/* All that returns comes through the end of a function, where its last line is its closing
- * brace: that is nothing that somebody wrote, other than the destructors called there. */
-void cp_line_counter_set_ways_out(struct cp_line_counter *counter, uint32_t file)
+/* Does the block end with a jump back to the line that the jump is of? So compilers close a
+ * loop without a condition at its end; the line is its first one, and is not begun there. */
+static bool closes_loop(struct cp_line_counter *counter, size_t i)
 {
+	const struct cp_coverage_block *b = &counter->c->blocks[counter->f->first_block + i];
+	const struct cp_line_end *end = &counter->ends.items[i], *to;
+
+	if (!b->next || b->next > i + 1 || counter->entries.items[i].forks)
+		return false;
+	to = &counter->ends.items[b->next - 1];
+	return to->begin == end->place && (end->before || to->place != end->place);
+}
+
+static void end_before(struct cp_line_end *end)
+{
+	end->jump = end->place;
+	end->place = end->before ? end->before : end->place;
+}
+
+/* All that returns comes through the end of a function, where its last line is its closing
+ * brace, which destructors may be called at before. */
+void cp_line_counter_settle(struct cp_line_counter *counter, uint32_t file)
+{
+	const struct cp_coverage_block *b;
 	struct cp_line_end *end;
 	uint64_t brace = 0;
 	size_t i;
 
+	counter->computes = false;
 	cp_vec_for_each(&counter->ends, end)
 		if (end->place >> 32 == file && end->place > brace)
 			brace = end->place;
 	for (i = 0; i < counter->ends.count; i++) {
+		b = &counter->c->blocks[counter->f->first_block + i];
 		end = &counter->ends.items[i];
-		if (counter->c->blocks[counter->f->first_block + i].next || end->place != brace)
-			continue;
-		end->way_out = !end->before;
-		end->place = end->before ? end->before : end->place;
+		if (closes_loop(counter, i)) {
+			end_before(end);
+		} else if (!b->next && end->place == brace) {
+			end->way_out = !end->before;
+			end->place = end->before ? end->before : end->place;
+		} else if (!b->next && !counter->entries.items[i].forks) {
+			counter->computes = true;
+		}
 	}
 }
 
@@ -211,7 +241,7 @@ static uint64_t on_to_next(struct cp_line_counter *counter, const struct cp_cove
 		return least(here, there);
 	if (e->landed_at)
 		return 0;
-	if (!e->jumped_to)
+	if (!e->jumped_to && !counter->computes)
 		return there;
 	return least(here, there > e->jumps ? there - e->jumps : 0);
 }
@@ -309,10 +339,22 @@ static uint64_t take_loop(struct cp_line_counter *counter)
 	return rounds;
 }
 
+/* Does a call at the end of the block return to the next one? */
+static bool falls_on(struct cp_line_counter *counter, uint32_t block)
+{
+	const struct cp_coverage_function *f = counter->f;
+	uint32_t next = counter->c->blocks[block].next;
+
+	return next && next <= f->block_count &&
+	       !counter->entries.items[block - f->first_block].forks &&
+	       falls_into(counter->c, f, block, next);
+}
+
 void cp_line_counter_clear(struct cp_line_counter *counter)
 {
-	counter->blocks.count = counter->ways_out.count = 0;
+	counter->blocks.count = counter->ways_out.count = counter->closing.count = 0;
 	counter->last = CP_RECORD_NONE;
+	counter->calls = false;
 	counter->passing = counter->inlining = 0;
 }
 
@@ -327,9 +369,12 @@ bool cp_line_counter_add(struct cp_line_counter *counter, uint32_t block, uint64
 	if (block == counter->last)
 		return true;
 	counter->last = block;
+	if (end->jump == place)
+		return cp_vec_push(&counter->closing, block);
 	counter->passing += count;
 	if (end->way_out)
 		return cp_vec_push(&counter->ways_out, block);
+	counter->calls |= end->place == place && falls_on(counter, block);
 	return end->place != place || cp_vec_push(&counter->blocks, block);
 }
 
@@ -351,15 +396,35 @@ static uint64_t begun(struct cp_line_counter *counter)
 	return count;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool add_blocks(struct cp_line_counter *counter, const uint32_t *blocks, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!cp_vec_push(&counter->blocks, blocks[i]))
+			return false;
+	if (count)
+		cp_vec_sort(&counter->blocks, by_number);
+	return true;
+}
+
 bool cp_line_executions(struct cp_line_counter *counter, uint64_t *ret, bool *passed_ret)
 {
-	const uint32_t *block;
 	bool ends;
 
-	if (!counter->blocks.count)
-		cp_vec_for_each(&counter->ways_out, block)
-			if (!cp_vec_push(&counter->blocks, *block))
-				return false;
+	if (!counter->calls &&
+	    !add_blocks(counter, counter->ways_out.items, counter->ways_out.count))
+		return false;
+	if (!counter->passing &&
+	    !add_blocks(counter, counter->closing.items, counter->closing.count))
+		return false;
 	ends = counter->blocks.count;
 	if (!find_edges(counter, counter->c, counter->f))
 		return false;
@@ -374,6 +439,7 @@ void cp_line_counter_free(struct cp_line_counter *counter)
 {
 	cp_vec_free(&counter->blocks);
 	cp_vec_free(&counter->ways_out);
+	cp_vec_free(&counter->closing);
 	cp_vec_free(&counter->edges);
 	cp_vec_free(&counter->entries);
 	cp_vec_free(&counter->ends);

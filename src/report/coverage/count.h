@@ -18,12 +18,15 @@ struct cp_line_edge {
 struct cp_line_entry {
 	uint64_t jumps;
 	bool jumped_to, landed_at; /* by jumps; by exceptions */
+	bool forks; /* it ends with a branch */
 };
 
 /* The line that a block ends with, and the one before that in it: file << 32 | number;
  * 0: none. */
 struct cp_line_end {
 	uint64_t place, before;
+	uint64_t begin; /* that it begins with */
+	uint64_t jump; /* that it has nothing of but the jump at its end */
 	bool way_out; /* where the function returns, no more */
 };
 
@@ -33,11 +36,14 @@ struct cp_line_counter {
 	const struct cp_coverage_function *f;
 	CP_VEC(struct cp_line_entry) entries; /* of the function's blocks */
 	CP_VEC(struct cp_line_end) ends; /* the same */
+	bool computes; /* it may jump to who knows where, as switches do */
 	CP_VEC(uint64_t) seen; /* lines of the block of which rows are told */
 	uint64_t highest; /* of these */
 	/* Of the line: blocks that end with it, numbers of the image, ascending. */
 	CP_VEC(uint32_t) blocks;
-	CP_VEC(uint32_t) ways_out;
+	/* Beside these: where the function returns, and jumps that close a loop. */
+	CP_VEC(uint32_t) ways_out, closing;
+	bool calls; /* one of `blocks` goes on behind a call */
 	CP_VEC(struct cp_line_edge) edges;
 	uint32_t last; /* block added */
 	uint64_t passing; /* of all blocks with it */
@@ -48,9 +54,9 @@ struct cp_line_counter {
 /* A function, before its lines. False without memory. */
 bool cp_line_counter_begin(struct cp_line_counter *counter, const struct cp_coverage_image *c,
 			   const struct cp_coverage_function *f);
-/* Its rows, in order (false without memory); then the file that it is of. */
+/* Its rows, in order (false without memory); then, with the file that it is of: */
 bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64_t place);
-void cp_line_counter_set_ways_out(struct cp_line_counter *counter, uint32_t file);
+void cp_line_counter_settle(struct cp_line_counter *counter, uint32_t file);
 
 /* A line: the blocks that have code of it, in order, one may come more than once. False
  * without memory. */

@@ -694,7 +694,7 @@ static void add_function(struct adding *a, const struct cp_coverage_function *f)
 	if (a->c->flags & CP_COVERAGE_COUNTED)
 		ok(a->s, cp_line_counter_begin(&a->counter, a->c, f));
 	set_spots(a);
-	cp_line_counter_set_ways_out(&a->counter, a->file);
+	cp_line_counter_settle(&a->counter, a->file);
 	add_owned(a);
 	add_end_lines(a);
 	for (i = 0; i < a->spots.count && !a->s->no_memory;)
