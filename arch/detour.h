@@ -74,7 +74,7 @@ enum cp_detour_reach {
 	CP_DETOUR_STRING, /* up to a NUL, which is not among them, or to `size` */
 };
 
-#define CP_DETOUR_THROUGH 2
+#define CP_DETOUR_THROUGH 3
 #define CP_DETOUR_REACH_MAX 4096 /* bytes; all of a record without the stack have 8192 */
 struct cp_detour_value {
 	uint8_t kind; /* enum cp_detour_value_kind */
@@ -82,6 +82,7 @@ struct cp_detour_value {
 	int16_t offset;
 	uint8_t reach; /* enum cp_detour_reach; of general registers and the stack */
 	uint8_t through; /* pointers that lie between: at at[0] from the value, ... */
+	uint8_t sure; /* enum cp_detour_sure */
 	union {
 		uint16_t size;
 		struct {
@@ -89,6 +90,14 @@ struct cp_detour_value {
 		};
 	};
 	int32_t at[CP_DETOUR_THROUGH + 1]; /* and at at[through] from the last, the bytes */
+	uint32_t guard; /* SURE_IF, SURE_IF_LIKE */
+};
+/* What the program is about to read itself can be, or if it may by the value's first word. */
+enum cp_detour_sure {
+	CP_DETOUR_ASKED, /* the kernel is, unless it is known */
+	CP_DETOUR_SURE,
+	CP_DETOUR_SURE_IF, /* its low 32 bits are `guard`; else it can't be read */
+	CP_DETOUR_SURE_IF_LIKE, /* but for the lowest 8 */
 };
 
 struct cp_detour_reached {

@@ -7,6 +7,7 @@
  *     from sp to the end of the thread's own stack?          readable
  *     in one of `known`, which are never unmapped?           readable
  *     in a page that was found to be so a moment ago?        readable
+ *     is it sure that it is (CP_X86_SURE)?                   readable
  *     may the kernel be asked?                               else not tried
  *     rt_sigprocmask(-1, page + 8, NULL, 8): EFAULT, or          can't be read
  *         EINVAL, for the kernel could read it and then      readable
@@ -17,7 +18,7 @@
  *
  *     rsi  source                      rdi  up to here it is readable
  *     r8   bytes that are left         r9   index in the buffer
- *     r10  index of the word for how it went
+ *     r10  index of the word for how it went; its highest bit: it is sure
  */
 #include "arch/x86_64/detour_reach.h"
 
@@ -236,6 +237,8 @@ static void put_readable(struct reach *r)
 	PUT32(e, "\x65\x48\x3b\x81", HEAD(r, pages[0].until)); /* cmp %gs:until(%rcx),%rax */
 	TO(r, &page, "\x0f\x82"); /* jb */
 	land(r, &probe);
+	PUT(e, "\x4d\x85\xd2"); /* test %r10,%r10 */
+	TO(r, &page, "\x0f\x88"); /* js */
 	PUT32(e, "\x65\x48\x8b\x14\x25", HEAD(r, may_probe)); /* mov %gs:may_probe,%rdx */
 	PUT(e, "\x48\x85\xd2"); /* test %rdx,%rdx */
 	TO(r, &not, "\x0f\x84"); /* je */
@@ -270,6 +273,14 @@ static void put_readable(struct reach *r)
 	PUT(e, "\xc3");
 }
 
+/* The bit moves from r8 to r10. */
+static void put_sure(struct cp_x86_emit *e)
+{
+	PUT(e, "\x41\x0f\xba\xf0\x0f"); /* btr $15,%r8d */
+	PUT(e, "\x73\x05"); /* jnc */
+	PUT(e, "\x49\x0f\xba\xea\x3f"); /* bts $63,%r10 */
+}
+
 /* ---- a word ---- */
 
 static void put_word(struct reach *r)
@@ -282,6 +293,8 @@ static void put_word(struct reach *r)
 
 	prologue(e);
 	PUT(e, "\x41\x89\xc0"); /* mov %eax,%r8d */
+	PUT(e, "\x45\x31\xd2"); /* xor %r10d,%r10d */
+	put_sure(e);
 	PUT(e, "\x48\x89\xce"); /* mov %rcx,%rsi */
 	PUT(e, "\x49\x89\xc9"); /* mov %rcx,%r9 */
 	cp_x86_put_to(e, "\xe8", 1, r->readable);
@@ -384,6 +397,7 @@ static void put_fetch(struct reach *r, bool string)
 	PUT(e, "\xc1\xe8\x10"); /* shr $16,%eax */
 	PUT(e, "\x44\x8d\x14\x10"); /* lea (%rax,%rdx),%r10d */
 	PUT(e, "\x45\x8d\x4a\x08"); /* lea 8(%r10),%r9d */
+	put_sure(e);
 	more = e->at + e->size;
 	PUT32(e, "\xb8", string ? CP_DETOUR_READ_CUT : CP_DETOUR_READ); /* mov $...,%eax */
 	PUT(e, "\x45\x85\xc0"); /* test %r8d,%r8d */
@@ -413,6 +427,7 @@ static void put_fetch(struct reach *r, bool string)
 	PUT(e, "\x83\xe9\x08"); /* sub $8,%ecx */
 	PUT(e, "\x48\xc1\xe0\x20"); /* shl $32,%rax */
 	PUT(e, "\x48\x09\xc8"); /* or %rcx,%rax */
+	PUT(e, "\x45\x89\xd2"); /* mov %r10d,%r10d */
 	PUT32(e, "\x65\x49\x89\x82", cp_x86_buffer_at(r->rings, 0)); /* mov %rax,%gs:(%r10) */
 	epilogue(e);
 }

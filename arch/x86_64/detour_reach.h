@@ -14,6 +14,8 @@
 #define CP_X86_WORD_AT (CP_X86_REACH_AT + 384)
 /* Bytes or a string at rcx go to eax >> 16 bytes from %gs:(%rdx) in the buffer, with the
  * word for how it went; ax: how many at most. How many it were is left in rcx. */
+/* Bit of ax: the kernel need not be asked about it. */
+#define CP_X86_SURE 15
 #define CP_X86_BYTES_AT (CP_X86_WORD_AT + 256)
 #define CP_X86_STRING_AT (CP_X86_BYTES_AT + 320)
 

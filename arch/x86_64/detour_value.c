@@ -123,6 +123,8 @@ static bool word_fits(const struct cp_detour_value *v)
 
 static bool value_fits(const struct cp_detour_value *v, bool tested)
 {
+	if (v->sure && (v->sure > CP_DETOUR_SURE_IF_LIKE || !v->reach || tested))
+		return false;
 	if (v->kind == CP_DETOUR_WORD)
 		return !tested && word_fits(v);
 	if (v->kind == CP_DETOUR_CHOSEN)
@@ -132,6 +134,11 @@ static bool value_fits(const struct cp_detour_value *v, bool tested)
 	if ((v->reach || tested) && v->kind != CP_DETOUR_GENERAL && v->kind != CP_DETOUR_STACK)
 		return false;
 	return v->through <= CP_DETOUR_THROUGH && v->size <= CP_DETOUR_REACH_MAX;
+}
+
+static uint32_t sure_bit(const struct cp_detour_value *v)
+{
+	return v->sure ? 1u << CP_X86_SURE : 0;
 }
 
 bool cp_x86_values_fit(const struct cp_detour_record *record)
@@ -153,15 +160,29 @@ bool cp_x86_values_fit(const struct cp_detour_record *record)
 	       cp_x86_layout(record).size <= CP_DETOUR_RECORD_MAX - CP_DETOUR_STACK_MAX;
 }
 
+/* rcx becomes 0 if the word there is not what it has to be. */
+static void put_guard(struct cp_x86_emit *e, const struct cp_detour_value *v)
+{
+	if (v->sure < CP_DETOUR_SURE_IF)
+		return;
+	PUT(e, "\x8b\x01"); /* mov (%rcx),%eax */
+	if (v->sure == CP_DETOUR_SURE_IF_LIKE)
+		PUT(e, "\xb0\x00"); /* mov $0,%al */
+	PUT32(e, "\x3d", v->sure == CP_DETOUR_SURE_IF ? v->guard : v->guard & ~0xffu); /* cmp */
+	PUT(e, "\x74\x02"); /* je */
+	PUT(e, "\x31\xc9"); /* xor %ecx,%ecx */
+}
+
 void cp_x86_follow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		   const struct cp_detour_value *v)
 {
 	unsigned i;
 
 	cp_x86_load_value(e, v, CP_X86_TO_RCX);
+	put_guard(e, v);
 	for (i = 0; i < v->through; i++) {
 		PUT32(e, "\x48\x8d\x89", v->at[i]); /* lea ...(%rcx),%rcx */
-		PUT32(e, "\xb8", 8); /* mov $8,%eax */
+		PUT32(e, "\xb8", 8 | sure_bit(v)); /* mov $8,%eax */
 		cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_WORD_AT);
 	}
 	PUT32(e, "\x48\x8d\x89", v->at[i]);
@@ -173,7 +194,7 @@ static void put_bytes(struct cp_x86_emit *e, const struct cp_detour_rings *rings
 {
 	cp_x86_keep_stamp(e);
 	cp_x86_follow(e, rings, v);
-	PUT32(e, "\xb8", v->size | at << 16); /* mov $...,%eax */
+	PUT32(e, "\xb8", v->size | sure_bit(v) | at << 16); /* mov $...,%eax */
 	cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_BYTES_AT);
 	cp_x86_take_stamp(e);
 }
@@ -186,7 +207,7 @@ static void put_string(struct cp_x86_emit *e, const struct cp_detour_rings *ring
 	cp_x86_follow(e, rings, v);
 	FRAME(e, "\x8b\x84\x24", e->now.used); /* mov ...(%rsp),%eax */
 	PUT(e, "\xc1\xe0\x10"); /* shl $16,%eax */
-	PUT32(e, "\x0d", v->size); /* or $size,%eax */
+	PUT32(e, "\x0d", v->size | sure_bit(v)); /* or $...,%eax */
 	cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_STRING_AT);
 	/* Its word, and its bytes up to whole words. */
 	PUT(e, "\x83\xc1\x0f"); /* add $8+7,%ecx */

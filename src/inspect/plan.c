@@ -360,7 +360,7 @@ static int find_link(const struct cp_fetch *fetches, size_t count, struct cp_fet
 	for (i = 0; i < count; i++)
 		if (fetches[i].from == link.from && fetches[i].at == link.at &&
 		    fetches[i].flags == link.flags && fetches[i].offset == link.offset &&
-		    fetches[i].size == link.size)
+		    fetches[i].size == link.size && fetches[i].guard == link.guard)
 			return (int)i;
 	return -1;
 }

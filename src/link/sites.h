@@ -17,6 +17,7 @@
 #include "arch/insn.h"
 #include "base/doubt.h"
 #include "link/code.h"
+#include "link/fetch.h"
 #include "link/link.h"
 
 #define CP_LINK_PLAN (UINT64_C(256) << 20)
@@ -133,22 +134,6 @@ struct cp_site_group {
 	} ranges[CP_GROUP_RANGES]; /* unused ones are 0, 0 */
 	struct cp_heap_probe heap; /* of SAMPLED */
 };
-
-/* Memory to copy along with the registers. A fetch reads at a register, or at
- * a pointer inside what an earlier fetch of the same site read. Those of
- * registers come first; each level is one process_vm_readv(). */
-#define CP_FETCH_STRING 1u /* up to and with the first NUL, at most `size` bytes */
-#define CP_FETCH_KEPT 2u /* what was kept at the entry (CP_GROUP_KEEPS), not `from` */
-struct cp_fetch {
-	uint16_t from; /* DWARF number of a register, or CP_FETCH_BLOCK + index of the fetch
-			  (in this site) that holds the pointer */
-	uint16_t at; /* BLOCK: where in it */
-	uint16_t flags;
-	uint16_t level; /* 0: from a register; 1: from a block of level 0; ... */
-	int32_t offset; /* added to the pointer */
-	uint32_t size; /* at most */
-};
-#define CP_FETCH_BLOCK 0x100u
 
 /* What stands at a WINDOW or HOP and what shall stand there. Its slot has it in its last
  * bytes, too, for who takes out what a killed cprof left. */

@@ -47,6 +47,9 @@ told_by_gdb() {
 		assert_equal "$(told x.data)" "$(cat out)"
 	done
 	[ "$(grep -c throw out)" -eq 9 ]
+	"$CPROF" run --exceptions --traps -q -o x.data -- "$TRACEES/throws" 0 \
+		"$TRACEES/libthrows_library.so" >out
+	assert_equal "$(told x.data)" "$(cat out)"
 	"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/throws_static" >out
 	assert_equal "$(told x.data)" "$(cat out)"
 	# Under breakpoints of calls too.
@@ -139,6 +142,97 @@ told_by_gdb() {
 	run "$CPROF" report --exceptions x.data
 	assert_line --regexp '^Exceptions +1 thrown, 1 caught$'
 	assert_line --regexp '^ +count +type '
+}
+
+# A program that throws hundreds of times in each of many ways, and counts.
+many_throws() {
+	cat >many.cpp <<-'END'
+		#include <cstdio>
+		#include <cstring>
+		#include <exception>
+		#include <stdexcept>
+		#include <string>
+		#include <unwind.h>
+		#ifdef FILTERED
+		#include <linux/filter.h>
+		#include <linux/seccomp.h>
+		#include <stddef.h>
+		#include <sys/prctl.h>
+		#include <sys/syscall.h>
+		static void filter()
+		{
+			struct sock_filter rows[] = {
+				BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+				BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 1),
+				BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+				BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+			};
+			struct sock_fprog program = { 4, rows };
+			prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+		}
+		#else
+		static void filter() {}
+		#endif
+		static int thrown, caught;
+		template <class T> void catching(T t) { try { t(); } catch (...) { caught++; } }
+		struct base { virtual ~base() {} };
+		struct derived : base {};
+		void thrower() { thrown++; throw std::runtime_error("one"); }
+		void again() { try { thrower(); } catch (std::exception &) { caught++; throw; } }
+		void by_base() { try { thrown++; throw derived(); } catch (base &) { caught++; } }
+		struct guard { ~guard() { try { thrown++; throw 1; } catch (int) { caught++; } } };
+		void in_destructor() { guard g; thrown++; throw "text"; }
+		int deep(int n) { volatile char room[256]; room[0] = 1;
+			if (!n) { thrown++; throw std::string("deep"); } return deep(n - 1) + room[0]; }
+		std::exception_ptr kept;
+		void dependent() { thrown++; std::rethrow_exception(kept); }
+		_Unwind_Exception foreign;
+		void strange() { thrown++; _Unwind_RaiseException(&foreign); }
+		int main()
+		{
+			std::memcpy(&foreign.exception_class, "TSETTSET", 8);
+			try { thrower(); } catch (...) { caught++; kept = std::current_exception(); }
+			filter();
+			for (int i = 0; i < 300; i++) {
+				catching(again);
+				by_base();
+				catching(in_destructor);
+				catching([=] { deep(i % 150); });
+				catching(dependent);
+				catching(strange);
+			}
+			printf("%d %d\n", thrown, caught);
+		}
+	END
+	g++ -g -O1 "$@" -o many many.cpp
+}
+
+@test "what detours tell of them is what breakpoints do, and no throw is a stop" {
+	for flags in -DPLAIN -static -DFILTERED; do
+		many_throws "$flags"
+		"$CPROF" run --exceptions -q -o d.data -- ./many >out
+		"$CPROF" run --exceptions --traps --max-rate=0 -q -o t.data -- ./many >expected
+		diff expected out
+		for which in d t; do
+			"$CPROF" replay --json $which.data | jq -c '[.event, .type, .function, .rethrown,
+				.line, .file]' >$which
+			"$CPROF" report --json $which.data | jq -c .exceptions >$which.sums
+		done
+		cmp t d
+		cmp t.sums d.sums
+		# As many as the program counted; each of `again` is caught twice.
+		assert_equal "$(jq -r '"\(.thrown) \(.caught)"' d.sums)" "$(cat out)"
+		[ "$(jq .rethrown d.sums)" -eq 300 ]
+		[ "$("$CPROF" report --json d.data | jq .overhead.stops)" -lt 900 ]
+	done
+}
+
+@test "SIGKILL of cprof while exceptions are told leaves the program as it is" {
+	for who in tracer controller; do
+		"$BATS_TEST_DIRNAME/kill_at" --cprof="$CPROF" --who=$who --phase=leave --start=5 --step=100 \
+			--options=--exceptions -- "$TRACEES/exceptions" --ready=% --until=@
+	done
 }
 
 @test "threads throw at the same time, and none is missed" {

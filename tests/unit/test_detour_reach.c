@@ -334,6 +334,59 @@ static void test_gone(void)
 	signal(SIGSEGV, SIG_DFL);
 }
 
+/* What the program reads itself is read without the kernel being asked, which it need not be
+ * ready for: always, or as the first word says. */
+static void test_sure(void)
+{
+	const struct cp_records_memory silent = { 0 };
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	struct said {
+		uint64_t what;
+		struct said *to;
+		char text[24];
+	} *said = (void *)(pages + 64), *other = (void *)(pages + PAGE + 64);
+	struct cp_detour_value value = string;
+	unsigned long before = faults;
+
+	value.through = 1;
+	value.at[0] = offsetof(struct said, to);
+	value.at[1] = offsetof(struct said, text);
+	strcpy(said->text, "here");
+	strcpy(other->text, "over there");
+	said->to = other;
+	set_memory(&silent);
+	patch(value);
+	check_string((char *)said, CP_DETOUR_READ_NOT, "");
+	value.sure = CP_DETOUR_SURE;
+	patch(value);
+	check_string((char *)said, CP_DETOUR_READ, "over there");
+	value.sure = CP_DETOUR_SURE_IF;
+	value.guard = 0x432b2b01;
+	patch(value);
+	said->what = UINT64_C(0x474e5543432b2b01);
+	check_string((char *)said, CP_DETOUR_READ, "over there");
+	said->what--;
+	check_string((char *)said, CP_DETOUR_READ_BAD, "");
+	value.sure = CP_DETOUR_SURE_IF_LIKE;
+	patch(value);
+	check_string((char *)said, CP_DETOUR_READ, "over there");
+	said->what += 0x100;
+	check_string((char *)said, CP_DETOUR_READ_BAD, "");
+	patch((struct cp_detour_value){ .reach = CP_DETOUR_BYTES,
+					.size = 8,
+					.at = { offsetof(struct said, to) },
+					.sure = CP_DETOUR_SURE });
+	CHECK_U64(call(said).how, CP_DETOUR_READ);
+	/* It was not true. */
+	sigaction(SIGSEGV, &action, NULL);
+	said->to = (void *)(pages + 2 * PAGE);
+	value.sure = CP_DETOUR_SURE;
+	patch(value);
+	check_string((char *)said, CP_DETOUR_READ_BAD, "");
+	CHECK_U64(faults - before, 1);
+	signal(SIGSEGV, SIG_DFL);
+}
+
 /* ---- another thread's mappings ---- */
 
 static char *shaken;
@@ -569,6 +622,7 @@ int main(int argc, char **argv)
 	test_bad();
 	test_known();
 	test_gone();
+	test_sure();
 	test_shaken();
 	test_conditions();
 	test_filters();

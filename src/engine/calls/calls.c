@@ -579,13 +579,25 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	c->has_current = false;
 }
 
+/* Where the hit is, also by a stack that profilers are not to be shown. */
+static struct cp_shadow_at where(cprof_session *s, const struct cp_event_hit *e)
+{
+	bool walkable = s->current.walkable;
+	struct cp_shadow_at at;
+
+	s->current.walkable |= s->current.hit && s->current.hit->stack;
+	at = engine_calls_where(s, e);
+	s->current.walkable = walkable;
+	return at;
+}
+
 /* A number that no traced function has. */
 #define NO_CALL (CP_SHADOW_ANY - 1)
 
 void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t sp)
 {
 	struct cp_shadow *shadow = s->current.process->shadow;
-	struct cp_shadow_at at = engine_calls_where(s, e);
+	struct cp_shadow_at at = where(s, e);
 	const struct cp_call *top;
 
 	at.sp = sp;

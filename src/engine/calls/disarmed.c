@@ -49,10 +49,27 @@ void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint
 	s->calls->has_current = false;
 }
 
-/* Sites of a family's own were hit too often: the family is not watched any more. */
-static void disarm_family(cprof_session *s, const struct cp_event_disarmed *e)
+/* Functions with a role of the family's, which nobody else traces. */
+static void disarm_roles(cprof_session *s, enum engine_family_id id)
 {
-	enum engine_family_id id = (e->group - ENGINE_GROUP_OWN(0, 0)) >> 16;
+	uint32_t i;
+
+	for (i = 0; i < s->calls->traced.count; i++) {
+		struct engine_traced *t = s->calls->traced.items[i];
+
+		if (t->family != id || engine_traced_by_others(t))
+			continue;
+		t->disarmed = true;
+		engine_disarm(s, i);
+	}
+	s->calls->changes++;
+}
+
+/* Sites of a family's own, or functions with a role of it, were hit too often: the family is
+ * not watched any more. */
+static void disarm_family(cprof_session *s, enum engine_family_id id,
+			  const struct cp_event_disarmed *e)
+{
 	const struct engine_family *f = id < ENGINE_FAMILIES ? s->families[id] : NULL;
 	const cprof_function *function;
 	struct cp_answer answer;
@@ -67,6 +84,7 @@ static void disarm_family(cprof_session *s, const struct cp_event_disarmed *e)
 
 		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 	}
+	disarm_roles(s, id);
 	s->current.thread = cprof_thread_from_tid(e->e.tid);
 	function = f->disarmed(s);
 	if (function)
@@ -94,12 +112,16 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	size_t i;
 
 	if (c && e->group >= ENGINE_GROUP_OWN(0, 0))
-		disarm_family(s, e);
+		disarm_family(s, (e->group - ENGINE_GROUP_OWN(0, 0)) >> 16, e);
 	if (!c || e->group >= c->traced.count)
 		return;
 	t = c->traced.items[e->group];
 	if (t->disarmed)
 		return;
+	if (t->family && s->families[t->family]->disarmed && !engine_traced_by_others(t)) {
+		disarm_family(s, t->family, e);
+		return;
+	}
 	t->disarmed = true;
 	c->changes++;
 	c->now_ns = e->e.ts_ns;

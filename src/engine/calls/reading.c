@@ -135,9 +135,9 @@ static void limit(const struct engine_calls *c, struct engine_ring *ring)
 	struct cp_detour_ring *of = ring->records.ring;
 	uint64_t own = __atomic_load_n(&of->own_low, __ATOMIC_RELAXED), low = own;
 
-	if (c->reaches && !of->may_probe)
+	if ((c->reaches && !of->may_probe) || (c->walks && !of->stack_end))
 		low = UINT64_MAX;
-	else if (c->walks && !ring->cuts)
+	else if (c->walks == ENGINE_WALKS_ALL && !ring->cuts)
 		low = of->stack_end > CP_DETOUR_STACK_MAX ? of->stack_end - CP_DETOUR_STACK_MAX
 							  : UINT64_MAX;
 	if (low > own)

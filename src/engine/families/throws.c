@@ -8,7 +8,7 @@
  *               └─► personality routine, frame by frame
  *                     └─► _Unwind_SetIP(context, pad)     caught, or cleaned up after
  *
- * So there are two breakpoints, not one for each language and each way to throw.
+ * So two functions have a role, not one for each language and each way to throw.
  * libgcc's context says in which frame the program goes on, and with which exception,
  * which unwinds the calls below that frame at that moment. The tables of the frame say
  * what is there. The context is libgcc's own structure; what it says is believed when
@@ -18,7 +18,7 @@
  * More than one is when destructors, run by the first one, throw and catch
  * themselves: the oldest one that was thrown after a call began unwinds it.
  *
- * What is read here is copied at the stop, and is untrusted.
+ * What is read here is copied when that happens, and is untrusted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,8 @@
 #include "base/text.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/invoke.h"
+#include "engine/probes/fetches.h"
+#include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/trace.h"
 #include "engine/target/family.h"
@@ -44,10 +46,9 @@
 #define LANDINGS 8 /* landing pads for one throw, before they are too many */
 #define NAME_MAX 512 /* bytes of a type's name, mangled */
 
-/* Kinds of sites. */
-enum { THROW, LANDING };
+enum { THROW = 1, LANDING, ROLES };
 
-/* What is captured at the sites. */
+/* What is copied at their entries. */
 enum {
 	FETCH_HEADER,
 	FETCH_FRONT,
@@ -70,6 +71,16 @@ struct flight {
 	bool seen; /* it came to a landing pad */
 };
 
+/* What the tables say of a landing pad, as long as the process has the same mappings. */
+struct landing {
+	const cprof_process *process; /* NULL: of none */
+	uint64_t texts; /* process->texts_made */
+	uint64_t lsda, function, pc, pad;
+	bool known;
+	struct cp_lsda_site site;
+};
+#define LANDINGS_KEPT 64
+
 struct throws {
 	bool clauses;
 	bool again; /* the exception being told was caught before */
@@ -77,6 +88,7 @@ struct throws {
 	CP_VEC(struct flight) flights;
 	struct cp_interner names; /* of types, demangled */
 	CP_VEC(char *) texts; /* owned */
+	struct landing *landings; /* owned; LANDINGS_KEPT, by pc; NULL: not made yet */
 	struct cp_fetch throw_fetches[FETCH_THROWS], landing_fetches[FETCH_LANDINGS];
 };
 
@@ -128,6 +140,7 @@ static void free_throws(cprof_session *s)
 	cp_vec_free(&t->texts);
 	cp_vec_free(&t->flights);
 	cp_interner_free(&t->names);
+	free(t->landings);
 	free(t);
 	s->own[ENGINE_FAMILY_THROWS] = NULL;
 }
@@ -142,35 +155,57 @@ static void free_throws(cprof_session *s)
 #define CXX_OBJECT 32 /* behind it: the object */
 #define CXX_PRIMARY 112 /* before the object: its type */
 
-#define BEHIND(block) (CP_FETCH_BLOCK + (block))
+/* The first eight bytes of an exception's header: which language made it. */
+#define CLASS_GNU UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
+#define CLASS_GNU_DEPENDENT (CLASS_GNU | 1)
+#define CLASS_CLANG UINT64_C(0x434c4e47432b2b00) /* "CLNGC++\0": libc++abi */
+#define CLASS_RUST UINT64_C(0x54535552005a4f4d) /* "MOZ\0RUST", as bytes in a row */
+#define CLASS_RUST_OLD UINT64_C(0x4d4f5a0052555354) /* as a number, of older compilers */
 
-/* What is captured of a throw; `from` of the first argument is filled in later. */
+#define BEHIND(block) (CP_FETCH_BLOCK + (block))
+/* All that these lead to is there if the header says so. */
+#define OF_CXX .guard = (uint32_t)CLASS_GNU, .flags = CP_FETCH_SURE_IF_LIKE
+#define PRIMARY_IF .guard = (uint32_t)CLASS_GNU, .flags = CP_FETCH_SURE_IF
+#define DEPENDENT_IF .guard = (uint32_t)CLASS_GNU_DEPENDENT, .flags = CP_FETCH_SURE_IF
+
+/* What is copied of a throw; `from` of the first argument is filled in later. */
 static const struct cp_fetch thrown[FETCH_THROWS] = {
-	[FETCH_HEADER] = { .size = 8 },
-	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = CXX_HANDLERS + sizeof(int32_t) },
+	[FETCH_HEADER] = { .size = 8, .flags = CP_FETCH_SURE },
+	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = CXX_HANDLERS + sizeof(int32_t), OF_CXX },
 	/* A type: its virtual table, its name. */
-	[FETCH_TYPE] = { .from = BEHIND(FETCH_FRONT), .level = 1, .size = 16 },
+	[FETCH_TYPE] = { .from = BEHIND(FETCH_FRONT), .level = 1, .size = 16, PRIMARY_IF },
 	[FETCH_PRIMARY] = { .from = BEHIND(FETCH_FRONT),
 			    .level = 1,
 			    .offset = -CXX_PRIMARY,
-			    .size = 8 },
+			    .size = 8,
+			    DEPENDENT_IF },
 	[FETCH_NAME] = { .from = BEHIND(FETCH_TYPE),
 			 .at = 8,
 			 .level = 2,
 			 .size = NAME_MAX,
-			 .flags = CP_FETCH_STRING },
-	[FETCH_PRIMARY_TYPE] = { .from = BEHIND(FETCH_PRIMARY), .level = 2, .size = 16 },
+			 PRIMARY_IF | CP_FETCH_STRING },
+	[FETCH_PRIMARY_TYPE] = { .from = BEHIND(FETCH_PRIMARY),
+				 .level = 2,
+				 .size = 16,
+				 DEPENDENT_IF },
 	[FETCH_PRIMARY_NAME] = { .from = BEHIND(FETCH_PRIMARY_TYPE),
 				 .at = 8,
 				 .level = 3,
 				 .size = NAME_MAX,
-				 .flags = CP_FETCH_STRING },
+				 DEPENDENT_IF | CP_FETCH_STRING },
 };
 
-static const struct engine_watch watches[] = {
-	{ "_Unwind_RaiseException", THROW, CP_SITE_ENTRY | CP_SITE_REGS | CP_SITE_STACK, 1 },
-	{ "_Unwind_SetIP", LANDING, CP_SITE_ENTRY | CP_SITE_REGS, LANDINGS },
-};
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
+{
+	static const struct engine_role_name functions[] = {
+		{ "_Unwind_RaiseException", THROW },
+		{ "_Unwind_SetIP", LANDING },
+	};
+
+	(void)image;
+	(void)local;
+	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
+}
 
 static void set_fetches(struct throws *t)
 {
@@ -182,41 +217,35 @@ static void set_fetches(struct throws *t)
 	for (i = 0; i <= FETCH_FRONT; i++)
 		t->throw_fetches[i].from = first;
 	t->landing_fetches[FETCH_CONTEXT] =
-		(struct cp_fetch){ .from = first, .size = context->size };
-	t->landing_fetches[FETCH_EXCEPTION] = (struct cp_fetch){
-		.from = BEHIND(FETCH_CONTEXT), .at = context->exception, .level = 1, .size = 8
-	};
-	t->landing_fetches[FETCH_SELECTOR] = (struct cp_fetch){
-		.from = BEHIND(FETCH_CONTEXT), .at = context->selector, .level = 1, .size = 8
-	};
+		(struct cp_fetch){ .from = first, .size = context->size, .flags = CP_FETCH_OWN };
+	t->landing_fetches[FETCH_EXCEPTION] = (struct cp_fetch){ .from = BEHIND(FETCH_CONTEXT),
+								 .at = context->exception,
+								 .level = 1,
+								 .size = 8,
+								 .flags = CP_FETCH_OWN };
+	t->landing_fetches[FETCH_SELECTOR] = (struct cp_fetch){ .from = BEHIND(FETCH_CONTEXT),
+								.at = context->selector,
+								.level = 1,
+								.size = 8,
+								.flags = CP_FETCH_OWN };
 }
 
-static void capture(cprof_session *s, struct engine_site *site)
+static size_t copied(cprof_session *s, uint8_t role, const struct cp_fetch **ret)
 {
 	struct throws *t = throws_of(s);
 
 	set_fetches(t);
-	if (site->what == THROW) {
-		site->list.fetches = t->throw_fetches;
-		site->list.fetch_count = FETCH_THROWS;
-	} else if (cp_arch_host()->unwind_context.size) {
-		site->list.fetches = t->landing_fetches;
-		site->list.fetch_count = FETCH_LANDINGS;
-	}
+	*ret = role == THROW ? t->throw_fetches : t->landing_fetches;
+	if (role == THROW)
+		return FETCH_THROWS;
+	return cp_arch_host()->unwind_context.size ? FETCH_LANDINGS : 0;
 }
 
 /* ---- what was copied ---- */
 
-/* The bytes of one fetch; how many, 0 when it could not be read. */
 static size_t fetched(const struct engine_hit *hit, unsigned index, const uint8_t **ret)
 {
-	struct cp_fetched block;
-	size_t at = 0;
-
-	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, ret))
-		if (block.index == index)
-			return block.size;
-	return 0;
+	return engine_fetches_of_role(cprof_session_current(), hit, index, ret);
 }
 
 static uint64_t word(const struct engine_hit *hit, unsigned index, size_t offset)
@@ -278,13 +307,6 @@ static const char *cxx_type(struct throws *t, const struct engine_hit *hit, unsi
 	skip = *name == '*'; /* '*': a type that is compared by address */
 	return name[skip] ? keep_name(t, name + skip, true) : NULL;
 }
-
-/* The first eight bytes of an exception's header: which language made it. */
-#define CLASS_GNU UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
-#define CLASS_GNU_DEPENDENT (CLASS_GNU | 1)
-#define CLASS_CLANG UINT64_C(0x434c4e47432b2b00) /* "CLNGC++\0": libc++abi */
-#define CLASS_RUST UINT64_C(0x54535552005a4f4d) /* "MOZ\0RUST", as bytes in a row */
-#define CLASS_RUST_OLD UINT64_C(0x4d4f5a0052555354) /* as a number, of older compilers */
 
 static bool is_cxx(uint64_t class)
 {
@@ -409,10 +431,13 @@ static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
 	return NULL;
 }
 
-static void forget_flights(cprof_process *p, int32_t tid)
+static void forget(cprof_process *p, int32_t tid)
 {
 	struct throws *t = throws_of(p->session);
 	size_t i;
+
+	if (t && t->landings && !tid)
+		memset(t->landings, 0, LANDINGS_KEPT * sizeof(*t->landings));
 
 	for (i = t ? t->flights.count : 0; i--;) {
 		const struct flight *f = &t->flights.items[i];
@@ -424,7 +449,7 @@ static void forget_flights(cprof_process *p, int32_t tid)
 
 /* ---- events ---- */
 
-static void on_thrown(cprof_session *s, const struct engine_hit *hit)
+static bool on_thrown(cprof_session *s, const struct engine_hit *hit)
 {
 	struct throws *t = throws_of(s);
 	const struct cp_event_hit *e = hit->event;
@@ -444,10 +469,48 @@ static void on_thrown(cprof_session *s, const struct engine_hit *hit)
 	prune(t, &f);
 	object = f.object;
 	cp_vec_push(&t->flights, f);
-	s->calls->events++;
 	t->again = is_rethrown(s, hit);
 	engine_raise(s, exception_throw, &object);
 	t->again = false;
+	return true;
+}
+
+/* Of code that is no file's, nothing is kept: it may be written anew. */
+static void find_site(cprof_process *p, struct landing *l)
+{
+	const struct engine_text *text = engine_find_text(p, l->function);
+
+	if (!text || !text->image->assembly->image)
+		l->process = NULL;
+	l->known = engine_open_memory(p) &&
+		   cp_lsda_find(&p->memory, l->lsda, l->function, l->pc, &l->site) &&
+		   l->site.landing_pad == l->pad;
+}
+
+/* NULL: nothing is known of the landing pad. */
+static const struct cp_lsda_site *site_of(cprof_session *s, const struct engine_hit *hit)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct landing asked = {
+		.process = s->current.process,
+		.texts = s->current.process->texts_made,
+		.lsda = word(hit, FETCH_CONTEXT, arch->unwind_context.lsda),
+		.function = word(hit, FETCH_CONTEXT, arch->unwind_context.function),
+		.pc = word(hit, FETCH_CONTEXT, arch->unwind_context.pc),
+		.pad = hit->regs.r[arch->args[1]],
+	}, *at;
+	struct throws *t = throws_of(s);
+
+	if (!t->landings)
+		t->landings = calloc(LANDINGS_KEPT, sizeof(*t->landings));
+	if (!t->landings)
+		return NULL;
+	at = &t->landings[cp_hash_u64(asked.pc) % LANDINGS_KEPT];
+	if (memcmp(at, &asked, offsetof(struct landing, known)) != 0) {
+		*at = asked;
+		find_site(s->current.process, at);
+	}
+	return at->known ? &at->site : NULL;
 }
 
 /* The clause at the landing pad, and its number among the frame's clauses for the call;
@@ -455,21 +518,13 @@ static void on_thrown(cprof_session *s, const struct engine_hit *hit)
 static cprof_exception_clause_type clause(cprof_session *s, const struct engine_hit *hit,
 					  uint32_t *index_ret)
 {
-	const struct cp_arch *arch = cp_arch_host();
-	cprof_process *p = s->current.process;
 	int64_t selector = (int32_t)word(hit, FETCH_SELECTOR, 0);
-	struct cp_lsda_site site;
-	bool known;
+	const struct cp_lsda_site *site = site_of(s, hit);
 	uint32_t i;
 
 	*index_ret = UINT32_MAX;
-	known = engine_open_memory(p) &&
-		cp_lsda_find(&p->memory, word(hit, FETCH_CONTEXT, arch->unwind_context.lsda),
-			     word(hit, FETCH_CONTEXT, arch->unwind_context.function),
-			     word(hit, FETCH_CONTEXT, arch->unwind_context.pc), &site) &&
-		site.landing_pad == hit->regs.r[arch->args[1]];
-	for (i = 0; known && i < site.count && *index_ret == UINT32_MAX; i++)
-		if (site.filters[i] == selector)
+	for (i = 0; site && i < site->count && *index_ret == UINT32_MAX; i++)
+		if (site->filters[i] == selector)
 			*index_ret = i;
 	if (selector > 0)
 		return CPROF_EXCEPTION_CLAUSE_CATCH;
@@ -477,16 +532,16 @@ static cprof_exception_clause_type clause(cprof_session *s, const struct engine_
 		return CPROF_EXCEPTION_CLAUSE_FILTER;
 	/* Rust's handlers are given no selector. In C++ no exception passes by a clause
 	 * that catches everything. */
-	if (known && site.catches_all) {
+	if (site && site->catches_all) {
 		*index_ret = 0;
 		return CPROF_EXCEPTION_CLAUSE_CATCH;
 	}
-	if (known && !site.count)
+	if (site && !site->count)
 		*index_ret = 0;
 	return CPROF_EXCEPTION_CLAUSE_FINALLY;
 }
 
-static void on_landing(cprof_session *s, const struct engine_hit *hit)
+static bool on_landing(cprof_session *s, const struct engine_hit *hit)
 {
 	const struct cp_arch *arch = cp_arch_host();
 	struct throws *t = throws_of(s);
@@ -500,10 +555,11 @@ static void on_landing(cprof_session *s, const struct engine_hit *hit)
 	const cprof_function *method = NULL;
 	cprof_object object;
 	uint32_t index;
+	bool told;
 
 	/* It is not libgcc's context, or unwinding without an exception. */
 	if (!f || sp <= e->sp)
-		return;
+		return false;
 	f->seen = true;
 	object = f->object;
 	/* A personality routine that is traced itself has yet to return: then the next
@@ -514,23 +570,25 @@ static void on_landing(cprof_session *s, const struct engine_hit *hit)
 	text = engine_find_text(s->current.process, at);
 	if (text)
 		method = engine_function_at(s, text->image, at - text->image->bias);
-	if (t->clauses && method) {
-		s->calls->events++;
+	told = t->clauses && method;
+	if (told)
 		engine_raise(s, exception_clause, method, index, type, &object);
-	}
 	f = type == CPROF_EXCEPTION_CLAUSE_FINALLY
 		    ? NULL
 		    : find_flight(t, s->current.process, e->e.tid, header);
 	if (f)
 		remove_flight(t, (size_t)(f - t->flights.items));
+	return told;
 }
 
-static void on_hit(cprof_session *s, const struct engine_hit *hit)
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *ended)
 {
-	if (hit->regs.known && hit->what == THROW)
-		on_thrown(s, hit);
-	else if (hit->regs.known)
-		on_landing(s, hit);
+	(void)call;
+	(void)ended;
+	if (!hit->regs.known)
+		return false;
+	return role == THROW ? on_thrown(s, hit) : on_landing(s, hit);
 }
 
 static const cprof_function *on_disarmed(cprof_session *s)
@@ -541,21 +599,25 @@ static const cprof_function *on_disarmed(cprof_session *s)
 	return t->raise;
 }
 
+static const struct engine_role roles[ROLES] = {
+	[THROW] = { .entry = ENGINE_WITH_STACK, .arguments = 1, .often = 1, .near = true },
+	[LANDING] = { .entry = CP_SITE_REGS, .arguments = 3, .often = LANDINGS },
+};
+
 const struct engine_family engine_throws_family = {
 	.name = "throws",
 	.breakpoints = true,
 	.enabled = is_enabled,
 	.prepare = prepare,
-	.watches = watches,
-	.watch_count = CP_ARRAY_SIZE(watches),
-	.anywhere = true,
-	.capture = capture,
-	.tells = true,
-	.hit = on_hit,
+	.roles = roles,
+	.waits = true,
+	.role_of = role_of,
+	.copied = copied,
+	.entered = entered,
 	.unwinds = unwinds,
 	.things = "exceptions",
 	.done = "thrown",
 	.disarmed = on_disarmed,
-	.exited = forget_flights,
+	.exited = forget,
 	.free = free_throws,
 };

@@ -81,12 +81,6 @@ static void complain(const cprof_image *image, int errnum)
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
 }
 
-/* Hits a second that are too often for a group of sites that is `often`. */
-static uint32_t rate_of(const struct engine_calls *c, uint8_t often)
-{
-	return c->rate_globbed < UINT32_MAX / 255 ? c->rate_globbed * often : UINT32_MAX;
-}
-
 static void fill_own(struct engine_batch *b, enum engine_family_id id, const struct engine_own *own)
 {
 	const struct engine_own_group *g;
@@ -95,7 +89,7 @@ static void fill_own(struct engine_batch *b, enum engine_family_id id, const str
 	cp_vec_for_each(&own->groups, g) {
 		const struct cp_site_group group = {
 			.id = ENGINE_GROUP_OWN(id, g->number),
-			.max_rate = rate_of(b->calls, g->often),
+			.max_rate = engine_rate_often(b->calls, g->often),
 			.quiet = g->quiet,
 			.quiet_at = g->quiet_at ? g->quiet_at + b->image->bias : 0,
 		};

@@ -121,10 +121,65 @@ uint64_t engine_fetches_registers(const struct engine_calls *c, const struct eng
 	return registers;
 }
 
-/* Adds what is to be copied to what the site captures; without memory nothing. */
-static void add_to(const struct engine_calls *c, struct engine_fetching *fetching,
-		   struct engine_site *site)
+/* The same chain of a fetch that stands behind those that lead to it; how long it is. */
+static size_t chain_of(const struct cp_fetch *fetches, size_t number,
+		       struct cp_fetch ret[ENGINE_CHAIN_MAX])
 {
+	size_t count = fetches[number].level + 1u, i = count;
+
+	for (; i--; number = fetches[number].from - CP_FETCH_BLOCK)
+		ret[i] = fetches[number];
+	return count;
+}
+
+/* Where in the site's list one of its role's fetches is; -1: it is not. */
+static int find(const struct engine_site *site, const struct cp_fetch *fetches, size_t count,
+		size_t number)
+{
+	struct cp_fetch chain[ENGINE_CHAIN_MAX];
+
+	if (site->list.fetch_count == count)
+		return (int)number; /* nothing else is there */
+	return cp_plan_find(site->list.fetches, site->list.fetch_count, chain,
+			    chain_of(fetches, number, chain));
+}
+
+size_t engine_fetches_of_role(cprof_session *s, const struct engine_hit *hit, size_t number,
+			      const uint8_t **ret)
+{
+	const struct engine_site *site = &s->calls->sites.items[hit->site];
+	const struct engine_traced *t = s->calls->traced.items[site->traced];
+	const struct cp_fetch *fetches;
+	size_t count = engine_role_fetches(s, t, site, &fetches), at = 0;
+	int index = number < count ? find(site, fetches, count, number) : -1;
+	struct cp_fetched block;
+
+	while (index >= 0 &&
+	       cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, ret))
+		if (block.index == (uint32_t)index)
+			return block.size;
+	return 0;
+}
+
+/* What the site's role has copied comes last. */
+static bool add_of_role(cprof_session *s, const struct engine_traced *t,
+			const struct engine_site *site, struct cp_fetches *to)
+{
+	const struct cp_fetch *fetches;
+	size_t count = engine_role_fetches(s, t, site, &fetches), i;
+	struct cp_fetch chain[ENGINE_CHAIN_MAX];
+
+	for (i = 0; i < count; i++)
+		if (!cp_plan_chain(to, chain, chain_of(fetches, i, chain)))
+			return false;
+	return true;
+}
+
+/* Adds what is to be copied to what the site captures; without memory nothing. */
+static void add_to(cprof_session *s, struct engine_traced *t, struct engine_site *site)
+{
+	struct engine_fetching *fetching = t->fetching;
+	const struct engine_calls *c = s->calls;
 	struct cp_fetch chain[ENGINE_CHAIN_MAX];
 	struct cp_fetches made = { 0 };
 	unsigned reg;
@@ -139,8 +194,8 @@ static void add_to(const struct engine_calls *c, struct engine_fetching *fetchin
 		if (is_at(what, site))
 			cp_plan_chain(&made, chain, engine_fetch_chain(what, site, chain, &reg));
 	}
-	if (made.list.count < site->list.fetch_count || !cp_plan_finish(&made) ||
-	    !cp_vec_push(&fetching->lists, made)) {
+	if (made.list.count < site->list.fetch_count || !add_of_role(s, t, site, &made) ||
+	    !cp_plan_finish(&made) || !cp_vec_push(&fetching->lists, made)) {
 		cp_vec_free(&made.list);
 		return;
 	}
@@ -175,17 +230,24 @@ void engine_fetches_clear(struct engine_calls *c, struct engine_traced *t)
 	free_lists(t->fetching);
 }
 
-void engine_fetches_set(struct engine_calls *c, struct engine_traced *t)
+void engine_fetches_set(cprof_session *s, struct engine_traced *t)
 {
+	const struct engine_calls *c = s->calls;
+	const struct cp_fetch *of_role;
 	uint32_t i;
 
-	for (i = 0; engine_fetches(t) && i <= t->site_count; i++) {
+	for (i = 0; i <= t->site_count; i++) {
 		struct engine_site *site = site_of(c, t, i);
 
-		if (!engine_fetches_registers(c, t, site))
+		if (!engine_role_fetches(s, t, site, &of_role) &&
+		    !engine_fetches_registers(c, t, site))
 			continue;
+		if (!t->fetching)
+			t->fetching = calloc(1, sizeof(*t->fetching));
+		if (!t->fetching)
+			return;
 		site->list.site_flags |= CP_SITE_REGS;
-		add_to(c, t->fetching, site);
+		add_to(s, t, site);
 	}
 }
 

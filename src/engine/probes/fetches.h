@@ -13,7 +13,7 @@ void engine_fetches_choose(cprof_session *s, cprof_image *image, struct engine_t
 /* Of a planned function: are there such, and such as are read when it is left? */
 static inline bool engine_fetches(const struct engine_traced *t)
 {
-	return t->fetching && engine_traced_by_others(t);
+	return t->fetching && t->fetching->numbers.count && engine_traced_by_others(t);
 }
 static inline bool engine_fetches_late(const struct engine_traced *t)
 {
@@ -22,8 +22,12 @@ static inline bool engine_fetches_late(const struct engine_traced *t)
 }
 /* Has its sites capture nothing, then, behind what types ask for, what is to be copied. */
 void engine_fetches_clear(struct engine_calls *c, struct engine_traced *t);
-void engine_fetches_set(struct engine_calls *c, struct engine_traced *t);
+void engine_fetches_set(cprof_session *s, struct engine_traced *t);
 void engine_fetches_drop(struct engine_traced *t);
+/* For families: what was copied at the entry by that fetch of the role's; how many bytes, 0
+ * when it could not be read. */
+size_t engine_fetches_of_role(cprof_session *s, const struct engine_hit *hit, size_t number,
+			      const uint8_t **ret);
 /* Registers (bit n: DWARF's number n) that what is copied at the site begins with. */
 uint64_t engine_fetches_registers(const struct engine_calls *c, const struct engine_traced *t,
 				  const struct engine_site *site);

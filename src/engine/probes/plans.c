@@ -215,13 +215,13 @@ static void set_captures_of_types(struct engine_calls *c, const struct engine_tr
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
 
-static void set_captures(struct engine_calls *c, struct engine_traced *t)
+static void set_captures(cprof_session *s, struct engine_traced *t)
 {
 	if (!t->site_count)
 		return;
-	engine_fetches_clear(c, t);
-	set_captures_of_types(c, t);
-	engine_fetches_set(c, t);
+	engine_fetches_clear(s->calls, t);
+	set_captures_of_types(s->calls, t);
+	engine_fetches_set(s, t);
 }
 
 /* Does a function with a role end in code whose return is not seen for that role? */
@@ -294,7 +294,10 @@ static bool add_sites(const cprof_session *s, struct engine_traced *t, uint32_t 
 static uint32_t rate_of(const cprof_session *s, const struct engine_traced *t, bool named)
 {
 	const struct engine_calls *c = s->calls;
+	uint32_t of_role = engine_traced_by_others(t) ? 0 : engine_role_rate(s, t);
 
+	if (of_role)
+		return of_role;
 	if (!engine_role_pauses(s, t))
 		return named ? c->rate_named : c->rate_globbed;
 	return s->on_full == CPROF_ON_FULL_WAIT ? 0 : c->rate_globbed;
@@ -352,7 +355,7 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 	engine_fetches_choose(s, image, t);
 	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)
 		engine_ifuncs_untyped(image);
-	set_captures(c, t);
+	set_captures(s, t);
 	engine_windows_plan(s, t, plan);
 	if (goes_on_unseen(s, t, plan)) {
 		t->by_return = true;
@@ -415,7 +418,6 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 static bool want_again(const cprof_process *p, struct engine_traced *t,
 		       const struct engine_wish *wish)
 {
-	struct engine_calls *c = p->session->calls;
 	bool same = t->flags == wish->flags && !t->disarmed && !t->type_anew;
 	struct cp_signature *old = t->signature;
 
@@ -436,7 +438,7 @@ static bool want_again(const cprof_process *p, struct engine_traced *t,
 	else if (t->type_anew)
 		cp_signature_destroy(old);
 	t->type_anew = false;
-	set_captures(c, t);
+	set_captures(p->session, t);
 	return true;
 }
 

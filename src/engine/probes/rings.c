@@ -196,12 +196,17 @@ static bool is_first(const cprof_session *s)
 	return s->calls->records < FIRST_RECORDS;
 }
 
+static bool is_tracing(const cprof_session *s)
+{
+	return s->calls && (s->calls->traces.count || s->calls->filters);
+}
+
 bool engine_rings_wait(const cprof_session *s)
 {
 	if (s->on_full != CPROF_ON_FULL_USUAL)
 		return s->on_full == CPROF_ON_FULL_WAIT;
 	if (!s->calls || !engine_roles_pausing(s))
-		return s->child;
+		return s->child || (!is_tracing(s) && engine_roles_waiting(s));
 	return !s->calls->rate_globbed || (s->child && is_first(s));
 }
 

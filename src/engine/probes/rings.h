@@ -20,7 +20,8 @@ struct engine_ring {
 	uint64_t next_ns, told;
 	uint64_t lost_ns; /* since when what it records is lost; 0: it isn't */
 	uint64_t sp; /* of the thread, when it was given the ring */
-	bool walks, reaches; /* its records may bring stacks, or what pointers lead to */
+	uint8_t walks; /* enum engine_walks: what its records may bring of stacks, */
+	bool reaches; /* and of what pointers lead to */
 	bool cuts; /* stacks that are deeper than a record has room for */
 	uint32_t deep; /* how often the thread stopped instead, in the second that began then */
 	uint64_t deep_ns;

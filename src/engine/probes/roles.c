@@ -77,12 +77,33 @@ bool engine_role_by_records(const cprof_session *s, const struct engine_traced *
 	return *ret && !engine_traced_by_others(t);
 }
 
+size_t engine_role_fetches(cprof_session *s, const struct engine_traced *t,
+			   const struct engine_site *site, const struct cp_fetch **ret)
+{
+	const struct engine_family *f = family_of(s, t);
+
+	return f->copied && site->kind == ENGINE_SITE_ENTRY ? f->copied(s, t->role, ret) : 0;
+}
+
+uint32_t engine_role_rate(const cprof_session *s, const struct engine_traced *t)
+{
+	return engine_rate_often(s->calls, role_of(s, t)->often);
+}
+
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
 			      enum engine_site_kind kind)
 {
 	if (kind == ENGINE_SITE_TAIL) /* it goes on elsewhere */
 		return 0;
 	return kind == ENGINE_SITE_ENTRY ? role_of(s, t)->entry : role_of(s, t)->leave;
+}
+
+enum engine_walks engine_role_walks(const cprof_session *s, const struct engine_traced *t,
+				    enum engine_site_kind kind)
+{
+	if (!(engine_role_captures(s, t, kind) & CP_SITE_STACK))
+		return ENGINE_WALKS_NONE;
+	return role_of(s, t)->near ? ENGINE_WALKS_NEAR : ENGINE_WALKS_ALL;
 }
 
 bool engine_holds(const cprof_session *s, const struct engine_traced *t,
@@ -102,7 +123,7 @@ static bool looks(const cprof_session *s, enum engine_family_id id)
 {
 	const struct engine_family *f = s->families[id];
 
-	return f->role_of && engine_family_wanted(s, id) &&
+	return f->role_of && engine_family_wanted(s, id) && !(s->disarmed >> id & 1) &&
 	       (!f->beside || engine_family_wanted(s, f->beside));
 }
 
@@ -489,6 +510,15 @@ bool engine_roles_pausing(const cprof_session *s)
 	unsigned id = 1;
 
 	while (id < ENGINE_FAMILIES && !(s->families[id]->pauses && looks(s, id)))
+		id++;
+	return id < ENGINE_FAMILIES;
+}
+
+bool engine_roles_waiting(const cprof_session *s)
+{
+	unsigned id = 1;
+
+	while (id < ENGINE_FAMILIES && !(s->families[id]->waits && looks(s, id)))
 		id++;
 	return id < ENGINE_FAMILIES;
 }

@@ -72,6 +72,15 @@ uint64_t engine_roles_every(const cprof_session *s);
 /* Can detours tell all that the function's role, and nothing else, is about? Then *ret are
  * the registers of the arguments that it looks at, a bit each. */
 bool engine_role_by_records(const cprof_session *s, const struct engine_traced *t, uint64_t *ret);
+/* What is copied for its role at a site of the function, besides; how many. */
+size_t engine_role_fetches(cprof_session *s, const struct engine_traced *t,
+			   const struct engine_site *site, const struct cp_fetch **ret);
+/* Entries of the function a second that are too often for its role, which then is no more for
+ * any function; 0: as those of others. */
+uint32_t engine_role_rate(const cprof_session *s, const struct engine_traced *t);
+/* What its role wants of the stack at a site of the function. */
+enum engine_walks engine_role_walks(const cprof_session *s, const struct engine_traced *t,
+				    enum engine_site_kind kind);
 /* What is captured for its role at a site of the function: CP_SITE_*. */
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
 			      enum engine_site_kind kind);
@@ -90,6 +99,8 @@ void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_cal
 /* The functions that pause do so in a process, or are watched again. */
 /* Is a family wanted of whose calls pieces are enough where they are too many? */
 bool engine_roles_pausing(const cprof_session *s);
+/* Is one wanted of whose calls none is to be lost because many came at once? */
+bool engine_roles_waiting(const cprof_session *s);
 /* Calls of a thread of the process found no room between these times; said also when that
  * begins, with the same time twice. */
 void engine_roles_lost(cprof_process *p, uint64_t from_ns, uint64_t to_ns);
@@ -104,5 +115,11 @@ bool engine_role_result(const cprof_session *s, uint64_t *ret);
 bool engine_role_ends_behind(const cprof_session *s);
 /* The function of the call; NULL: not known. */
 const cprof_function *engine_role_function(cprof_session *s, const struct engine_hit *hit);
+
+/* Hits a second that are too often for what is `often` (struct engine_watch). */
+static inline uint32_t engine_rate_often(const struct engine_calls *c, uint8_t often)
+{
+	return c->rate_globbed < UINT32_MAX / 255 ? c->rate_globbed * often : UINT32_MAX;
+}
 
 #endif

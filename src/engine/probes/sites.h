@@ -156,6 +156,13 @@ enum engine_site_kind {
 #define ENGINE_GROUP_SHARED 0xfffffff3u /* of all detours */
 #define ENGINE_GROUP_COUNTED 0xfffffff4u /* of windows that count */
 
+/* What records bring of stacks. */
+enum engine_walks {
+	ENGINE_WALKS_NONE,
+	ENGINE_WALKS_NEAR, /* as much as a copy has room for */
+	ENGINE_WALKS_ALL, /* who is deeper stops (calls/reading.c) */
+};
+
 struct engine_site {
 	uint64_t address; /* link-time; 0: RETURN */
 	uint32_t traced; /* number, or ENGINE_NO_FUNCTION */
@@ -172,7 +179,7 @@ struct engine_site {
 	bool formed; /* `form` was looked for */
 	const struct engine_valued *form; /* (valued.h); borrowed; NULL: none */
 	bool judged; /* its condition is about memory: the controller has the last word */
-	bool walked; /* a detour records the stack, and what its walk begins with */
+	uint8_t walked; /* enum engine_walks: so a detour records what a walk begins with */
 	bool answers; /* an EXIT by a jump to what answers with its first argument */
 	bool sampled; /* a detour says whether what the call asks for was chosen */
 	bool jumps; /* a computed jump, which a detour records in `jumps_by` */
@@ -284,7 +291,8 @@ struct engine_calls {
 	bool priced; /* if it was tried out */
 	uint64_t changes; /* of what is known of sites: images, functions, detours */
 	uint64_t records, records_lost, records_unread;
-	bool walks, reaches; /* some of them bring stacks, or what pointers lead to */
+	uint8_t walks; /* enum engine_walks: the most that one of them brings */
+	bool reaches; /* some of them bring what pointers lead to */
 };
 
 #endif

@@ -101,6 +101,14 @@ static bool add_registers(const struct engine_site *site, struct cp_detour_value
 	return ok;
 }
 
+static uint8_t how_sure(const struct cp_fetch *f)
+{
+	return f->flags & CP_FETCH_SURE_IF_LIKE ? CP_DETOUR_SURE_IF_LIKE
+	       : f->flags & CP_FETCH_SURE_IF	? CP_DETOUR_SURE_IF
+	       : f->flags & CP_FETCH_SURE	? CP_DETOUR_SURE
+						: CP_DETOUR_ASKED;
+}
+
 static bool add_fetch(const struct engine_site *site, size_t number, struct cp_detour_value *ret,
 		      int *count, size_t *bytes)
 {
@@ -121,6 +129,8 @@ static bool add_fetch(const struct engine_site *site, size_t number, struct cp_d
 	if (as == ENGINE_FETCH_WORDS)
 		return true;
 	value.reach = as == ENGINE_FETCH_STRING ? CP_DETOUR_STRING : CP_DETOUR_BYTES;
+	value.sure = how_sure(f);
+	value.guard = f->guard;
 	return follow(site, number, &value) && add(ret, count, value);
 }
 
@@ -161,7 +171,8 @@ bool engine_values_reach(const struct engine_site *site)
 	size_t i;
 
 	for (i = 0; site->valued && i < site->list.fetch_count; i++)
-		if (engine_fetch_as(&site->list.fetches[i]) != ENGINE_FETCH_WORDS)
+		if (engine_fetch_as(&site->list.fetches[i]) != ENGINE_FETCH_WORDS &&
+		    !(site->list.fetches[i].flags & CP_FETCH_UNASKED))
 			return true;
 	return false;
 }

@@ -171,7 +171,7 @@ static void set_uses_of_role(const cprof_session *s, const struct engine_traced 
 
 	site->valued = captures && engine_role_by_records(s, t, &arguments);
 	site->sampled = site->valued && entry && engine_role_sampled(s, t, &probe);
-	site->walked = site->valued && captures & CP_SITE_STACK;
+	site->walked = site->valued ? engine_role_walks(s, t, site->kind) : ENGINE_WALKS_NONE;
 	if (site->valued)
 		site->uses.general =
 			entry ? arguments : UINT64_C(1) << engine_role_result_register(site);
@@ -194,7 +194,9 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 		site->valued = (s->introspection || site->judged) &&
 			       (site->list.site_flags || site->list.fetch_count);
 		site->walked = site->kind == ENGINE_SITE_ENTRY &&
-			       t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
+					       t->flags & CPROF_CALL_INSTRUMENTATION_STACK
+				       ? ENGINE_WALKS_ALL
+				       : ENGINE_WALKS_NONE;
 		set_jump(c, site);
 		if (t->signature && site->list.site_flags)
 			site->uses =
@@ -517,7 +519,7 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		bool changed = window->how == CP_DETOUR_BY_CHANGE;
 		uint8_t before = changed ? 0 : at->before;
 
-		c->walks |= site->walked;
+		c->walks = c->walks > site->walked ? c->walks : site->walked;
 
 		/* Entry and exit are the same instruction: one record for both. */
 		if (detour->record_count && r[-1].before == before) {

@@ -78,9 +78,11 @@ struct engine_watch {
 struct engine_role {
 	uint16_t entry, leave; /* CP_SITE_* of its sites; leave 0: only the entry is seen */
 	bool holds_exit; /* the thread is held when it returns: memory has to be read */
-	/* Arguments that are looked at, a bit each: with these, the result and the stack a
-	 * detour tells all. 0: a stop is needed. */
+	/* Arguments that are looked at, a bit each: with these, what is copied, the result and
+	 * the stack a detour tells all. 0: a stop is needed. */
 	uint8_t arguments;
+	uint8_t often; /* as in struct engine_watch, but 0: as often as those that are named */
+	bool near; /* of its stack a detour's copy is enough, however deep it is */
 };
 
 /* What ends a process's memory, or part of it: a family may read it before. */
@@ -113,7 +115,7 @@ struct engine_family {
 	 * beside its calls. */
 	bool tells;
 	void (*hit)(cprof_session *s, const struct engine_hit *hit);
-	/* Such stops were too often, which is said as "THINGS were DONE more than ...", but
+	/* Such stops were too often, or calls of functions with a role, which is said as "THINGS were DONE more than ...", but
 	 * of THINGS that are NULL.
 	 * `disarmed` forgets what is going on, and answers the function that
 	 * method_disarmed is raised of, or NULL. */
@@ -130,9 +132,13 @@ struct engine_family {
 	/* The role of code that functions with another one go on in, by a jump; 0: that is not
 	 * looked for, and their return addresses have breakpoints. */
 	uint8_t goes_on;
+	bool waits; /* its calls are rare: where they come all at once, they wait for room */
 	bool pauses; /* called too often it pauses, instead of not being watched any more */
 	uint8_t (*role_of)(const char *image, const char *name, size_t length, bool local);
 	void (*found)(cprof_session *s); /* a function with a role was found */
+	/* What is copied at the entry (engine_fetches_of_role()), valid as long as the session;
+	 * how many. */
+	size_t (*copied)(cprof_session *s, uint8_t role, const struct cp_fetch **ret);
 	/* Is a sample of the calls enough? Then *ret is what the tracer has to know. */
 	bool (*sampled)(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret);
 	/* A function with a role is entered: puts what has to be known at its end into

@@ -106,7 +106,7 @@ struct cp_recorder_rotation {
 /* What a stack was recorded as. */
 struct cp_recorder_stack {
 	uint64_t key; /* cprof_current_stack_key(); 0: none */
-	uint32_t stack, taker; /* CP_RECORD_NONE: not asked yet */
+	uint32_t stack, taker, thrower; /* CP_RECORD_NONE: not asked yet */
 };
 #define CP_RECORDER_STACKS 4096u
 

@@ -77,8 +77,7 @@ static uint32_t record_stack(cprof_profiler *log, cprof_addr ip)
 			       log->stack_flags);
 }
 
-/* What is known of the event's stack, or room for that; NULL: it has no key. */
-static struct cp_recorder_stack *known(cprof_profiler *log)
+struct cp_recorder_stack *cp_recorder_stack_known(cprof_profiler *log)
 {
 	uint64_t key = cprof_current_stack_key();
 	struct cp_recorder_stack *at = &log->stacks_known[cp_hash_u64(key) % CP_RECORDER_STACKS];
@@ -86,13 +85,14 @@ static struct cp_recorder_stack *known(cprof_profiler *log)
 	if (!key)
 		return NULL;
 	if (at->key != key)
-		*at = (struct cp_recorder_stack){ key, CP_RECORD_NONE, CP_RECORD_NONE };
+		*at = (struct cp_recorder_stack){ key, CP_RECORD_NONE, CP_RECORD_NONE,
+						  CP_RECORD_NONE };
 	return at;
 }
 
 uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip)
 {
-	struct cp_recorder_stack *to = known(log);
+	struct cp_recorder_stack *to = cp_recorder_stack_known(log);
 	uint32_t stack;
 
 	if (to && to->stack != CP_RECORD_NONE)
@@ -131,7 +131,7 @@ static uint32_t walk_to_taker(cprof_profiler *log, uint32_t *stack_ret)
 
 uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret)
 {
-	struct cp_recorder_stack *to = known(log);
+	struct cp_recorder_stack *to = cp_recorder_stack_known(log);
 	uint32_t taker;
 
 	if (to && to->taker != CP_RECORD_NONE && (!stack_ret || to->stack != CP_RECORD_NONE)) {

@@ -7,6 +7,9 @@
 
 #include "modules/log/recorder.h"
 
+/* What is known of the event's stack, or room for that; NULL: there is nothing that tells it
+ * from others. */
+struct cp_recorder_stack *cp_recorder_stack_known(cprof_profiler *log);
 /* A stack that cannot be walked is `ip` alone. */
 uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip);
 /* The same of a call, of the function that begins at `entry`: what is inlined there is not what

@@ -75,6 +75,32 @@ static cprof_walk find_thrower(const cprof_function *function, cprof_addr ip,
 		       : CPROF_WALK_ABORT;
 }
 
+static uint32_t walk_to_thrower(cprof_profiler *log, bool rust)
+{
+	struct thrower thrower = { .log = log, .rust = rust, .location = CP_RECORD_NONE };
+
+	cprof_do_stack_snapshot(cprof_current_thread(), find_thrower, CPROF_SNAPSHOT_ALL_FRAMES,
+				&thrower, NULL, 0);
+	return thrower.location != CP_RECORD_NONE
+		       ? thrower.location
+		       : cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
+}
+
+/* Where it was thrown, which stacks of C++ tell alone. */
+static uint32_t thrower_of(cprof_profiler *log, const cprof_object *exception)
+{
+	bool rust = exception->type_name && !strcmp(exception->type_name, "panic");
+	struct cp_recorder_stack *known = rust ? NULL : cp_recorder_stack_known(log);
+	uint32_t location;
+
+	if (known && known->thrower != CP_RECORD_NONE)
+		return known->thrower;
+	location = walk_to_thrower(log, rust);
+	if (known)
+		known->thrower = location;
+	return location;
+}
+
 /* False: nothing can be recorded. */
 static bool begin(cprof_profiler *log, const cprof_object *exception, enum cp_record_call_kind kind,
 		  cprof_value *value, struct cp_record_call *ret)
@@ -97,22 +123,13 @@ static bool begin(cprof_profiler *log, const cprof_object *exception, enum cp_re
 
 static void on_throw(cprof_profiler *log, const cprof_object *exception)
 {
-	struct thrower thrower = {
-		.log = log,
-		.rust = exception->type_name && !strcmp(exception->type_name, "panic"),
-		.location = CP_RECORD_NONE,
-	};
 	struct cp_record_call r;
 	cprof_value value;
 
 	if (!begin(log, exception, CP_RECORD_THROW, &value, &r))
 		return;
 	r.flags = cprof_current_exception_rethrown() ? CP_RECORD_RETHROWN : 0;
-	cprof_do_stack_snapshot(cprof_current_thread(), find_thrower, CPROF_SNAPSHOT_ALL_FRAMES,
-				&thrower, NULL, 0);
-	r.function = thrower.location;
-	if (r.function == CP_RECORD_NONE)
-		r.function = cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
+	r.function = thrower_of(log, exception);
 	if (log->stacks)
 		r.stack = cp_recorder_stack(log, 0);
 	cp_recorder_call(log, &r);
