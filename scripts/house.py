@@ -50,7 +50,7 @@ FLOORS = {
                     ["thing"], ["statics", "dynamic"], ["bases"], ["members", "number", "registers", "scope"], ["type_names"], ["evaluate"],
                     ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file", "shape_layout", "plan_shapes"]],
     "src/control": [["control", "place", "port"], ["client", "server"]],
-    "src/link": [["code", "coverage", "fetch", "gone", "link", "map", "perf", "sites", "stats"], ["channel", "records", "ring"]],
+    "src/link": [["code", "coverage", "fetch", "gone", "link", "map", "perf", "sites", "stats"], ["channel", "records", "records_plain", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
     "src/modules": [["modules", "settings", "invoked", "costs", "log/recorder"], ["log/numbers", "log/taker", "log/known"],

@@ -283,9 +283,8 @@ struct cp_answer {
 	uint64_t serial; /* of the request: one that was given up may be answered yet */
 };
 
-/* Sends a request and waits for its answer (at most 10 s). The error is about
- * the link itself: a tracer that is gone is CP_ERR_GONE. `fd_ret` (NULL
- * allowed) gets a descriptor that came with the answer, or -1. */
+/* Sends a request and waits for its answer (at most 10 s). The error is about the link itself: a
+ * tracer that is gone is CP_ERR_GONE. `fd_ret` (or NULL): a descriptor that came with it, or -1. */
 CP_ERROR cp_link_call(struct cp_link *link, const struct cp_request *request, struct cp_answer *ret,
 		      int *fd_ret);
 /* The two halves of it, for requests that the tracer finds waiting when it has

@@ -3,19 +3,7 @@
 
 #include <string.h>
 
-#define SITE_MASK ((1u << CP_DETOUR_SITE_BITS) - 1)
-
-static struct cp_detour_head *head_at(const struct cp_records *r, uint64_t position)
-{
-	uint64_t index = position & ((UINT64_C(1) << r->log) - 1);
-
-	return (void *)((uint8_t *)r->ring + CP_DETOUR_BUFFER + index);
-}
-
-static uint16_t tag_of(const struct cp_records *r, uint64_t position)
-{
-	return (uint16_t)(position >> r->log);
-}
+#include "link/records_plain.h"
 
 void cp_records_create(void *memory, unsigned log)
 {
@@ -38,8 +26,8 @@ static void set_limit(struct cp_records *r)
 /* What an earlier reader left could look like a record of this turn or the next. */
 static void forget_all(const struct cp_records *r)
 {
-	struct cp_detour_head *units = head_at(r, 0);
-	uint16_t tag = (uint16_t)(tag_of(r, r->position) - 1);
+	struct cp_detour_head *units = cp_records_head(r, 0);
+	uint16_t tag = (uint16_t)(cp_records_tag(r, r->position) - 1);
 	size_t i;
 
 	for (i = 0; i < (UINT64_C(1) << r->log) / CP_DETOUR_UNIT; i++)
@@ -110,14 +98,14 @@ void cp_records_ask(void *memory, uint64_t until, uint64_t first_wait)
 
 static const struct cp_detour_long *long_at(const struct cp_records *r, uint64_t position)
 {
-	return (const void *)(head_at(r, position) + 1);
+	return (const void *)(cp_records_head(r, position) + 1);
 }
 
 /* Units of a record that is there. 0: it says what can't be; the program may have written
  * there. */
 static inline size_t units_at(const struct cp_records *r, uint64_t position)
 {
-	size_t units = head_at(r, position)->what >> CP_DETOUR_SITE_BITS;
+	size_t units = cp_records_head(r, position)->what >> CP_DETOUR_SITE_BITS;
 
 	if (units)
 		return units;
@@ -125,43 +113,12 @@ static inline size_t units_at(const struct cp_records *r, uint64_t position)
 	return units >= 2 && units <= CP_DETOUR_RECORD_MAX / CP_DETOUR_UNIT ? units : 0;
 }
 
-/* Has room been reserved there? What is not in use of it may be given back before the record
- * is there, so `seen` is good up to the first that is not (committed()). */
-static inline bool is_reserved(struct cp_records *r, uint64_t position)
-{
-	if (position < r->seen)
-		return true;
-	r->seen = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);
-	return position < r->seen;
-}
-
-/* The head of the record at a position where room was reserved; NULL: it is not there. */
-static inline const struct cp_detour_head *head_written(struct cp_records *r, uint64_t position,
-							uint64_t *stamp_ret)
-{
-	const struct cp_detour_head *head = head_at(r, position);
-
-	*stamp_ret = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
-	if ((uint16_t)*stamp_ret == tag_of(r, position))
-		return head;
-	r->seen = 0;
-	return NULL;
-}
-
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
 static inline size_t committed(struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
 {
-	if (!is_reserved(r, position) || !head_written(r, position, stamp_ret))
+	if (!cp_records_reserved(r, position) || !cp_records_written(r, position, stamp_ret))
 		return 0;
 	return units_at(r, position) * CP_DETOUR_UNIT;
-}
-
-/* 48 bits of the counter, to which `now` is nearest. */
-static inline uint64_t time_of(uint64_t stamp, uint64_t now)
-{
-	int64_t ahead = (int64_t)((stamp >> 16 << 16) - (now << 16)) >> 16;
-
-	return now + (uint64_t)ahead;
 }
 
 static inline bool is_cancelled(struct cp_records *r, uint64_t next)
@@ -169,7 +126,7 @@ static inline bool is_cancelled(struct cp_records *r, uint64_t next)
 	uint64_t stamp;
 
 	return committed(r, next, &stamp) &&
-	       (head_at(r, next)->what & SITE_MASK) == CP_DETOUR_CANCEL;
+	       (cp_records_head(r, next)->what & CP_RECORDS_SITE_MASK) == CP_DETOUR_CANCEL;
 }
 
 /* Of a LOST record at `position`. As long as it is the last thing that happened, more
@@ -178,7 +135,7 @@ static uint64_t newly_lost(struct cp_records *r, uint64_t position)
 {
 	uint64_t after = position + CP_DETOUR_UNIT;
 	uint64_t total = __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED);
-	uint64_t since = (uint32_t)(head_at(r, position)->sp - (uint32_t)r->lost);
+	uint64_t since = (uint32_t)(cp_records_head(r, position)->sp - (uint32_t)r->lost);
 
 	if (__atomic_load_n(&r->ring->lost_head, __ATOMIC_RELAXED) == after &&
 	    total - r->lost > since)
@@ -191,7 +148,7 @@ static uint64_t newly_lost(struct cp_records *r, uint64_t position)
 static inline void take_values(const struct cp_records *r, uint64_t position, size_t size,
 			       struct cp_record *ret)
 {
-	const struct cp_detour_head *head = head_at(r, position);
+	const struct cp_detour_head *head = cp_records_head(r, position);
 	size_t before = sizeof(*head), stack = 0, up;
 
 	if (!(head->what >> CP_DETOUR_SITE_BITS)) {
@@ -218,10 +175,10 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 		size = committed(records, records->position, &stamp);
 		if (!size)
 			return false;
-		head = head_at(records, records->position);
-		site = head->what & SITE_MASK;
+		head = cp_records_head(records, records->position);
+		site = head->what & CP_RECORDS_SITE_MASK;
 		*ret = (struct cp_record){ .site = site,
-					   .time = time_of(stamp, now),
+					   .time = cp_records_time(stamp, now),
 					   .sp = (uint64_t)head->sp << 3 };
 		take_values(records, records->position, size, ret);
 		if (site == CP_DETOUR_LOST)
@@ -240,67 +197,12 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 	}
 }
 
-#define AHEAD 1024 /* bytes; they come from the caches of who wrote them */
-
-/* Do units behind the first look like a record of the next turn? */
-static inline bool looks_new(const struct cp_detour_head *head, size_t units, uint16_t tag)
-{
-	const uint16_t next = (uint16_t)(tag + 1);
-	size_t i;
-
-	for (i = 1; i < units; i++)
-		if ((uint16_t)head[i].stamp == next)
-			return true;
-	return false;
-}
-
-size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_record_plain *ret,
-		       size_t most)
-{
-	struct cp_records r = *records; /* what is written meanwhile is none of it */
-	uint64_t position = r.position, clean = r.position, stamp;
-	struct cp_record_plain *to = ret;
-	const struct cp_detour_head *head;
-	uint32_t site, units;
-
-	while (is_reserved(&r, position)) {
-		head = head_written(&r, position, &stamp);
-		if (!head)
-			break;
-		site = head->what & SITE_MASK;
-		units = head->what >> CP_DETOUR_SITE_BITS;
-		if (site == CP_DETOUR_CANCEL && to > ret)
-			to--;
-		if (site >= CP_DETOUR_SITES || !units || to == ret + most)
-			break;
-		if (position + AHEAD < r.seen)
-			__builtin_prefetch(head_at(&r, position + AHEAD));
-		to->time = time_of(stamp, now);
-		to->sp = (uint64_t)head->sp << 3;
-		to->values = (const uint64_t *)(head + 1);
-		to->words = 2 * (units - 1);
-		to->site = site;
-		if (clean == position && !looks_new(head, units, (uint16_t)stamp))
-			clean += units * CP_DETOUR_UNIT;
-		to->end = position += units * CP_DETOUR_UNIT;
-		to++;
-	}
-	records->seen = r.seen;
-	records->clean = r.released == r.position ? clean : 0;
-	return (size_t)(to - ret);
-}
-
-void cp_records_pass(struct cp_records *records, uint64_t end)
-{
-	records->position = end;
-}
-
 /* Units behind the first could hold what looks like a record of the next turn. Few do: what
  * is not written stays in the caches of who writes there next. */
 static size_t forget(const struct cp_records *r, uint64_t position)
 {
-	struct cp_detour_head *head = head_at(r, position);
-	const uint16_t tag = tag_of(r, position), next = (uint16_t)(tag + 1);
+	struct cp_detour_head *head = cp_records_head(r, position);
+	const uint16_t tag = cp_records_tag(r, position), next = (uint16_t)(tag + 1);
 	size_t units = units_at(r, position), i;
 
 	for (i = 1; i < units; i++)

@@ -95,20 +95,6 @@ void cp_records_read(struct cp_records *records, uint64_t until);
 /* The next record, if there is one; `now` is a time stamp of about now. A record that
  * is followed by its CANCEL is passed over, as are VOID ones. */
 bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret);
-/* A record of a site without a copy of the stack, and of no more than a kilobyte. */
-struct cp_record_plain {
-	uint64_t time, sp; /* as in cp_record */
-	const uint64_t *values; /* in the ring: until cp_records_release() */
-	uint64_t end; /* the position behind it */
-	uint32_t site;
-	uint32_t words; /* of `values` */
-};
-
-/* The next records, up to the first that is of another kind or may be cancelled; at most
- * `most`. None counts as read: cp_records_pass() says up to where they do. */
-size_t cp_records_peek(struct cp_records *records, uint64_t now, struct cp_record_plain *ret,
-		       size_t most);
-void cp_records_pass(struct cp_records *records, uint64_t end);
 /* Room for what was read. */
 void cp_records_release(struct cp_records *records);
 /* Records that found no room so far. */

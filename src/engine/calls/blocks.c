@@ -30,12 +30,12 @@
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"
+#include "link/records_plain.h"
 
 /* Flag of a call: its enter is in a block. */
 #define CALL_IN_BLOCK 0x400u
 #define BLOCK_MAX 512 /* they are read where they were written: in the caches */
-#define BATCH 256 /* records that are read at once, */
-#define BATCH_FIRST 4 /* when it is not known yet whether any is taken, then twice as many */
+#define BATCH 256 /* records after which there is room for new ones */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
@@ -462,27 +462,56 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 	return taken;
 }
 
+/* Records that are being taken, where the program wrote them. */
+struct taking {
+	const struct engine_blocks *b;
+	const struct engine_reach *reach;
+	const struct engine_plain_site *sites;
+	size_t site_count;
+	struct engine_clock clock;
+	struct cp_records at; /* a copy */
+	uint64_t position, last_ns; /* behind what was taken, and when that was */
+	struct cp_record_plain last; /* of that; .end 0: nothing yet */
+};
+
 /* When a record was written, after the thread's last one; false: that is out of reach. */
-static inline bool time_within(const struct engine_clock *clock, const struct engine_reach *reach,
-			       const struct cp_record_plain *r, uint64_t last_ns, uint64_t *ns_ret)
+static inline bool time_within(const struct taking *t, const struct cp_record_plain *r,
+			       uint64_t last_ns, uint64_t *ns_ret)
 {
-	uint64_t ns = engine_clock_ns(clock, r->time);
+	uint64_t ns = engine_clock_ns(&t->clock, r->time);
 
 	*ns_ret = ns > last_ns ? ns : last_ns + 1; /* the clock was set meanwhile */
-	return *ns_ret <= reach->until_ns && r->end <= reach->position;
+	return *ns_ret <= t->reach->until_ns && r->end <= t->reach->position;
 }
 
-/* The site of an entry, if the next record is the same call's end and neither has values. */
-static inline const struct engine_plain_site *leaf_at(const struct engine_plain_site *sites,
-						      size_t count,
-						      const struct cp_record_plain r[2])
+/* The record at the position; false: none, or one that goes the way of hits. */
+static inline bool peek(struct taking *t, uint64_t position, struct cp_record_plain *ret)
+{
+	return cp_records_peek(&t->at, position, t->clock.last.ticks, ret) == CP_PEEKED_PLAIN;
+}
+
+/* The one behind it, of which *is_one_ret says whether it is plain. False: it says that this
+ * one is not so. */
+static inline bool peek_behind(struct taking *t, const struct cp_record_plain *r,
+			       struct cp_record_plain *ret, bool *is_one_ret)
+{
+	enum cp_record_peeked what = cp_records_peek(&t->at, r->end, t->clock.last.ticks, ret);
+
+	*is_one_ret = what == CP_PEEKED_PLAIN;
+	return what != CP_PEEKED_CANCEL;
+}
+
+/* The site of an entry, if `ends` is the same call's end and neither has values. */
+static inline const struct engine_plain_site *leaf_at(const struct taking *t,
+						      const struct cp_record_plain *begins,
+						      const struct cp_record_plain *ends)
 {
 	const struct engine_plain_site *enters, *leaves;
 
-	if (r[0].sp != r[1].sp || r[0].site >= count || r[1].site >= count)
+	if (begins->sp != ends->sp || begins->site >= t->site_count || ends->site >= t->site_count)
 		return NULL;
-	enters = &sites[r[0].site];
-	leaves = &sites[r[1].site];
+	enters = &t->sites[begins->site];
+	leaves = &t->sites[ends->site];
 	return enters->what == ENGINE_PLAIN_ENTER && leaves->what == ENGINE_PLAIN_LEAVE &&
 			       enters->traced == leaves->traced && !enters->valued &&
 			       !leaves->valued
@@ -490,68 +519,87 @@ static inline const struct engine_plain_site *leaf_at(const struct engine_plain_
 		       : NULL;
 }
 
-/* Calls that nothing happens in, one behind the other: what is around them is looked at once,
- * and the shadow stack need not know of them. About half of all calls. How many records were
- * taken, two for each; the time of the last one in `last_ns`. */
-static size_t take_leaves(const struct engine_blocks *b, const struct engine_reach *reach,
-			  const struct cp_record_plain *records, size_t count, uint64_t *last_ns)
+/* An event of a call that nothing happens in, of which the shadow stack need not know. False:
+ * it is not as plain as that, and nothing was done. */
+static inline bool add_leaf(struct taking *t, const struct engine_plain_site *site,
+			    const struct cp_record_plain *r, const struct cp_call *outer,
+			    uint64_t ns, uint64_t end_ns)
 {
-	const struct engine_plain_site *sites = b->thread->process->detours->plain.items, *site;
-	const size_t site_count = b->thread->process->detours->plain.count;
-	const struct cp_call *outer = cp_shadow_innermost(&b->ring->own);
-	const struct engine_clock clock = b->session->calls->clock;
-	const uint64_t told_ns = b->thread->told_ns;
-	const uint32_t depth = cp_shadow_depth_within(outer);
-	uint64_t ns, end_ns, sp, caller;
-	const cprof_image *from;
+	uint64_t sp = whole_sp(t->b->thread, r->sp), caller = r->words ? r->values[0] : 0;
+	struct engine_ring *ring = t->b->ring;
+	const cprof_image *from = NULL;
 	cprof_call_event *e;
-	size_t i;
 
-	for (i = 0; i + 1 < count; i += 2) {
-		const struct cp_record_plain *r = &records[i];
-
-		site = leaf_at(sites, site_count, r);
-		sp = site ? whole_sp(b->thread, r->sp) : 0;
-		if (!sp || !time_within(&clock, reach, r, *last_ns, &ns) ||
-		    !time_within(&clock, reach, r + 1, ns, &end_ns))
-			break;
-		caller = r->words ? r->values[0] : 0;
-		from = NULL;
-		if (ns - ns % TIME_UNIT < told_ns ||
-		    !cp_shadow_enters_plainly(&b->ring->own, outer, sp) ||
-		    !is_made_plainly(b, outer, sp, caller, &from))
-			break;
-		if (b->ring->block.count == BLOCK_MAX)
-			engine_blocks_tell(b->session, b->ring);
-		*last_ns = end_ns;
-		e = add_event(b->ring, end_ns, CPROF_CALL_LEAF);
-		set_enter(e, site->function, caller, from);
-		e->enter_ns = ns - ns % TIME_UNIT;
-		e->depth = depth;
-		cp_shadow_pass_plain(&b->ring->own, sp, false);
-	}
-	engine_price_take(&b->session->calls->price, (double)i, &b->thread->account.taken);
-	return i;
+	if (!sp || ns - ns % TIME_UNIT < t->b->thread->told_ns ||
+	    !cp_shadow_enters_plainly(&ring->own, outer, sp) ||
+	    !is_made_plainly(t->b, outer, sp, caller, &from))
+		return false;
+	if (ring->block.count == BLOCK_MAX)
+		engine_blocks_tell(t->b->session, ring);
+	e = add_event(ring, end_ns, CPROF_CALL_LEAF);
+	set_enter(e, site->function, caller, from);
+	e->enter_ns = ns - ns % TIME_UNIT;
+	e->depth = cp_shadow_depth_within(outer);
+	cp_shadow_pass_plain(&ring->own, sp, false);
+	return true;
 }
 
-/* How many of them were taken. */
-static size_t take_some(const struct engine_blocks *b, const struct engine_reach *reach,
-			const struct cp_record_plain *records, size_t count)
+/* Calls that nothing happens in, one behind the other: what is around them is looked at once.
+ * About half of all calls. *r_ret is the first record that is not taken, if any is there: the
+ * one at the position, to begin with. How many were taken, two for each; `most`: about. */
+static size_t take_leaves(struct taking *t, struct cp_record_plain *r_ret, bool *is_one,
+			  size_t most)
 {
-	const struct engine_clock *clock = &b->session->calls->clock;
-	uint64_t last_ns = b->ring->last_ns, ns = 0;
-	size_t i = 0, taken;
+	const struct cp_call *outer = cp_shadow_innermost(&t->b->ring->own);
+	struct cp_record_plain r = *r_ret, ends, next;
+	const struct engine_plain_site *site;
+	uint64_t ns, end_ns;
+	bool goes_on = true;
+	size_t n = 0;
 
-	do {
-		i += take_leaves(b, reach, records + i, count - i, &last_ns);
-		if (i == count || !time_within(clock, reach, &records[i], last_ns, &ns))
+	while (goes_on && n < most && peek(t, r.end, &ends)) {
+		site = leaf_at(t, &r, &ends);
+		if (!site || !peek_behind(t, &ends, &next, &goes_on) ||
+		    !time_within(t, &r, t->last_ns, &ns) || !time_within(t, &ends, ns, &end_ns) ||
+		    !add_leaf(t, site, &r, outer, ns, end_ns)) {
+			goes_on = true;
 			break;
-		taken = take(b, &records[i], ns);
-		last_ns = taken ? ns : last_ns;
-		i += taken;
-	} while (taken);
-	b->ring->last_ns = last_ns;
-	return i;
+		}
+		t->last_ns = end_ns;
+		t->last = ends;
+		t->position = ends.end;
+		r = next;
+		n += 2;
+	}
+	*is_one = goes_on;
+	*r_ret = r;
+	if (n)
+		engine_price_take(&t->b->session->calls->price, (double)n,
+				  &t->b->thread->account.taken);
+	return n;
+}
+
+/* Up to the first that goes the way of hits, or about `most`. How many were taken. */
+static size_t take_some(struct taking *t, size_t most)
+{
+	struct cp_record_plain r, next;
+	bool is_one = peek(t, t->position, &r), more;
+	uint64_t ns;
+	size_t n = 0;
+
+	while (is_one && n < most) {
+		n += take_leaves(t, &r, &is_one, most - n);
+		if (!is_one || n >= most || !peek_behind(t, &r, &next, &more) ||
+		    !time_within(t, &r, t->last_ns, &ns) || !take(t->b, &r, ns))
+			break;
+		t->last_ns = ns;
+		t->last = r;
+		t->position = r.end;
+		r = next;
+		is_one = more;
+		n++;
+	}
+	return n;
 }
 
 static void note_last(const struct engine_blocks *b, const struct cp_record_plain *r)
@@ -565,22 +613,27 @@ static void note_last(const struct engine_blocks *b, const struct cp_record_plai
 size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_reach *reach)
 {
 	struct engine_calls *c = b->session->calls;
-	struct engine_ring *ring = b->ring;
-	struct cp_record_plain records[BATCH];
-	size_t count, n, all = 0, batch = BATCH_FIRST;
+	struct cp_records *records = &b->ring->records;
+	struct taking t = { .b = b,
+			    .reach = reach,
+			    .sites = b->thread->process->detours->plain.items,
+			    .site_count = b->thread->process->detours->plain.count,
+			    .clock = c->clock,
+			    .last_ns = b->ring->last_ns };
+	size_t n, all = 0;
 
 	do {
-		n = reach->most - all < batch ? reach->most - all : batch;
-		batch = batch < BATCH ? 2 * batch : BATCH;
-		count = cp_records_peek(&ring->records, c->clock.last.ticks, records, n);
-		n = take_some(b, reach, records, count);
+		t.at = cp_records_copy(records);
+		t.position = records->position;
+		n = take_some(&t, reach->most - all < BATCH ? reach->most - all : BATCH);
 		if (!n)
 			break;
-		note_last(b, &records[n - 1]);
-		cp_records_pass(&ring->records, records[n - 1].end);
-		cp_records_release(&ring->records);
+		note_last(b, &t.last);
+		cp_records_pass(records, &t.at, t.position);
+		cp_records_release(records);
 		all += n;
-	} while (n == count);
+	} while (n >= BATCH);
+	b->ring->last_ns = t.last_ns;
 	c->events += all;
 	c->records += all;
 	return all;

@@ -6,6 +6,7 @@
  * What was mapped is seen at exec and attach, and when the dynamic linker
  * says so (its hook holds the thread, so constructors have not run yet).
  */
+#include "engine/probes/linking.h"
 #include "engine/probes/arm.h"
 
 #include <errno.h>
@@ -188,24 +189,6 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	return errnum;
 }
 
-/* Is the dynamic linker at work, and will its hook say when it is done? */
-static bool is_linking(cprof_process *p)
-{
-	bool hook = false;
-	size_t i;
-
-	if (p->life.linking_look == p->look)
-		return p->life.linking;
-	for (i = 0; i < p->images.count; i++)
-		hook |= p->images.items[i]->mapped && p->images.items[i]->assembly->plans &&
-			p->images.items[i]->assembly->plans->hook_address;
-	if (!hook) /* its plan may not be made yet */
-		return false;
-	p->life.linking_look = p->look;
-	p->life.linking = !engine_linker_done(p);
-	return p->life.linking;
-}
-
 static void find_own(cprof_image *image, struct own *ret)
 {
 	unsigned id;
@@ -260,11 +243,6 @@ static void make_detours(cprof_image *image, const struct engine_numbers *number
 	cp_vec_free(&sites);
 }
 
-static bool is_c_library(const cprof_image *image)
-{
-	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
-}
-
 /* Has other code breakpoints, of functions or blocks, while the C library has none at all? */
 static bool is_unguarded(const cprof_image *image)
 {
@@ -274,7 +252,7 @@ static bool is_unguarded(const cprof_image *image)
 
 	for (i = 0; i < p->images.count; i++)
 		others |= p->images.items[i]->armed && p->images.items[i]->slots.count > OWN_MOST;
-	return others && is_c_library(image) && !image->slots.count;
+	return others && engine_is_c_library(image) && !image->slots.count;
 }
 
 /* Where the program blocks signals is watched before anything else of the C library is even
@@ -306,7 +284,7 @@ static void arm_image(cprof_image *image)
 	more = places(image);
 	image->armed = true;
 	/* Who traces no calls has no stubs. */
-	image->life.stubs_wait = engine_calls_wanted(s) && is_linking(image->process);
+	image->life.stubs_wait = engine_calls_wanted(s) && engine_is_linking(image->process);
 	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
 			       &numbers) &&
 	    !left.sites && !more)
@@ -409,7 +387,7 @@ static void arm_waiting(cprof_process *p)
 
 	for (i = 0; i < p->images.count; i++)
 		waiting += p->images.items[i]->mapped && p->images.items[i]->life.stubs_wait;
-	if (!waiting || is_linking(p))
+	if (!waiting || engine_is_linking(p))
 		return;
 	for (i = 0; i < p->images.count; i++)
 		if (p->images.items[i]->mapped && p->images.items[i]->life.stubs_wait)
@@ -486,19 +464,6 @@ static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image)
 	}
 }
 
-/* At the start nobody but the dynamic linker runs before the C library is mapped, in which
- * it is watched what the program does with SIGTRAP. The program's breakpoints wait for that:
- * if we were killed, it would have them without, and block SIGTRAP later. */
-static bool waits_for_c_library(cprof_process *p)
-{
-	size_t i;
-
-	for (i = 0; i < p->images.count; i++)
-		if (p->images.items[i]->mapped && is_c_library(p->images.items[i]))
-			return false;
-	return is_linking(p);
-}
-
 static bool is_library(const cprof_image *image)
 {
 	return !engine_is_program(image);
@@ -554,9 +519,9 @@ void engine_arm_process(cprof_process *p)
 	engine_areas_expect(p);
 	/* The C library first: there it is watched what the program does with SIGTRAP. */
 	look_for_base(p);
-	arm_images(p, is_c_library);
+	arm_images(p, engine_is_c_library);
 	arm_images(p, is_library);
-	if (!waits_for_c_library(p))
+	if (!engine_waits_for_c_library(p))
 		arm_images(p, NULL);
 	/* Families look at what has happened before once breakpoints are there, so that
 	 * nothing falls in between. */

@@ -11,6 +11,7 @@
 #include "engine/target/shapes.h"
 #include "engine/target/state.h"
 #include "inspect/value.h"
+#include "link/records_plain.h"
 
 #define VALUES_MOST 8192 /* of a block */
 #define TEXT_MOST (128u << 10)

@@ -10,6 +10,8 @@
 #include "engine/probes/sites.h"
 #include "inspect/form.h"
 
+struct cp_record_plain;
+
 /* What a fetch brings, in a record. */
 struct engine_valued_fetch {
 	uint8_t as; /* enum engine_fetch_as */
