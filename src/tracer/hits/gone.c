@@ -13,59 +13,90 @@
 #include "link/gone.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/state.h"
-#include "tracer/memory/space.h"
+#include "tracer/memory/remote.h"
 
 #define AT_ONCE 64u /* sites of a process, less where there are many */
 #define AT_ALL 512u
 
-/* Bytes of the program that were changed are what they were. */
-static bool is_back(const struct space *space, uint64_t address, const uint8_t *original,
-		    const uint8_t *changed, size_t size)
-{
+/* A site that is looked at: its bytes as they were, as they shall be, as they are. */
+struct looked {
+	uint64_t address;
+	const uint8_t *original, *changed;
+	size_t size;
 	uint8_t now[CP_DETOUR_FILLED];
+};
 
-	return size <= sizeof(now) && memcmp(original, changed, size) &&
-	       space_read(space, address, now, size) && !memcmp(now, original, size);
-}
-
-/* A jump may begin with the same byte as what it replaces. */
-static bool is_gone(const struct space *space, const struct site *site)
+/* False: nothing is changed there. A jump may begin with the same byte as what it
+ * replaces. */
+static bool is_changed(const struct space *space, const struct site *site, struct looked *ret)
 {
 	const struct cp_window *w;
-	const uint8_t *trap;
-	size_t size;
 
+	*ret = (struct looked){ .address = site->address };
 	if (!site->address)
 		return false;
 	if (site_jumps(space, site)) {
 		w = &space->table->windows.items[site->window];
-		return !(site->flags & CP_SITE_HOP) &&
-		       is_back(space, site->address, w->original, w->jump, w->size);
+		ret->original = w->original;
+		ret->changed = w->jump;
+		ret->size = w->size;
+		return !(site->flags & CP_SITE_HOP) && w->size <= sizeof(ret->now) &&
+		       memcmp(w->original, w->jump, w->size) != 0;
 	}
-	trap = cp_trap_code(cp_arch_host(), &size);
-	return site_armed(space, site) && is_back(space, site->address, site->original, trap, size);
+	ret->original = site->original;
+	ret->changed = cp_trap_code(cp_arch_host(), &ret->size);
+	return site_armed(space, site) && memcmp(ret->original, ret->changed, ret->size) != 0;
+}
+
+/* Whose bytes are not to be had keep those that they shall have. */
+static void read_all(struct space *space, pid_t pid, struct looked *all, size_t count)
+{
+	struct iovec to[AT_ONCE], from[AT_ONCE];
+	uint32_t got[AT_ONCE];
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		to[i] = (struct iovec){ all[i].now, all[i].size };
+		from[i] = (struct iovec){ (void *)(uintptr_t)all[i].address, all[i].size };
+	}
+	remote_read(space, pid, to, from, got, count);
+	for (i = 0; i < count; i++)
+		if (got[i] < all[i].size &&
+		    !space_read(space, all[i].address, all[i].now, all[i].size))
+			memcpy(all[i].now, all[i].changed, all[i].size);
+}
+
+/* The next sites, up to so many; those of them that are changed. */
+static size_t choose(struct space *space, unsigned looks, struct looked *ret)
+{
+	size_t count = space->table->sites.count, steps = count < looks ? count : looks, n = 0;
+
+	/* What comes next lies far from what was looked at: functions are many to a page. */
+	for (; steps; steps--) {
+		space->gone_next = (space->gone_next + count / looks + 1) % count;
+		n += is_changed(space, &space->table->sites.items[space->gone_next], &ret[n]);
+	}
+	return n;
 }
 
 static void look(struct tracer *tr, const struct process *p, unsigned looks, uint16_t flags)
 {
 	struct space *space = p->space;
-	size_t count = space->table->sites.count, steps = count < looks ? count : looks;
+	struct looked all[AT_ONCE];
+	size_t count = space->gone_told ? 0 : choose(space, looks, all), i;
 	struct cp_event_gone e = {
 		.e = { .type = CP_EVENT_GONE, .flags = flags, .pid = p->pid, .tid = p->pid },
 	};
 
-	/* What comes next lies far from what was looked at: functions are many to a page. */
-	for (; steps && !space->gone_told; steps--) {
-		const struct site *site;
-
-		space->gone_next = (space->gone_next + count / looks + 1) % count;
-		site = &space->table->sites.items[space->gone_next];
-		if (!is_gone(space, site))
+	if (count)
+		read_all(space, p->pid, all, count);
+	for (i = 0; i < count && !space->gone_told; i++) {
+		if (memcmp(all[i].now, all[i].original, all[i].size) != 0)
 			continue;
 		if (!cp_ring_reserve(tr->link, sizeof(e), CP_LINK_RESERVE))
 			return;
 		e.e.ts_ns = cp_now();
-		e.address = site->address;
+		e.address = all[i].address;
 		emit_event(tr, &e.e, sizeof(e));
 		space->gone_told = true;
 	}

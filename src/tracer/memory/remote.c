@@ -25,7 +25,14 @@
 #include <unistd.h>
 
 #define PM_PRESENT (UINT64_C(1) << 63)
-#define PAGES 64u /* are looked up at a time */
+#define PAGES 512u /* are looked up at a time, at most */
+
+/* What /proc/PID/pagemap says of some pages. */
+struct pages {
+	uint64_t first;
+	size_t count;
+	uint64_t entries[PAGES];
+};
 
 /* May faults of the kernel's be the program's to serve? Its directory in /proc is root's as
  * well where it changed its user, or was started with more rights than its caller. */
@@ -70,30 +77,54 @@ static bool comes(struct space *space, uint64_t address)
 	return !space_open(space) && space_read(space, address, &byte, sizeof(byte));
 }
 
-/* So many of `size` bytes can be read without waiting. `seen` is a page that is mapped. */
-static size_t reach(struct space *space, uint64_t address, size_t size, uint64_t *seen)
+static void look_up(int pagemap, struct pages *pages, uint64_t first, uint64_t last)
 {
-	uint64_t entries[PAGES], page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t page = address / page_size, last = (address + size - 1) / page_size;
-	int pagemap = open_pagemap(space);
-	ssize_t got;
-	size_t i, n;
+	size_t n = last - first < PAGES ? (size_t)(last - first) + 1 : PAGES;
+	ssize_t got = pread(pagemap, pages->entries, n * 8, (off_t)(first * 8));
 
-	if (pagemap < 0 || !size || last < page || (page == last && page == *seen))
+	pages->first = first;
+	pages->count = n;
+	for (n = got > 0 ? (size_t)got / 8 : 0; n < pages->count; n++)
+		pages->entries[n] = 0;
+}
+
+/* So many of `size` bytes can be read without waiting. */
+static size_t reach(struct space *space, int pagemap, struct pages *pages, uint64_t address,
+		    size_t size)
+{
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = address / page_size, last = (address + size - 1) / page_size, at;
+
+	if (!size || last < page)
 		return size;
-	for (; page <= last; page += n) {
-		n = last - page < PAGES ? (size_t)(last - page) + 1 : PAGES;
-		got = pread(pagemap, entries, n * 8, (off_t)(page * 8));
-		for (i = 0; i < n; i++) {
-			bool mapped = got >= (ssize_t)(i + 1) * 8 && entries[i] & PM_PRESENT;
-			uint64_t at = (page + i) * page_size;
-
-			if (!mapped && !comes(space, at > address ? at : address))
-				return at > address ? at - address : 0;
-		}
+	for (; page <= last; page++) {
+		if (page - pages->first >= pages->count)
+			look_up(pagemap, pages, page, last);
+		at = page * page_size;
+		if (!(pages->entries[page - pages->first] & PM_PRESENT) &&
+		    !comes(space, at > address ? at : address))
+			return at > address ? at - address : 0;
 	}
-	*seen = last;
 	return size;
+}
+
+/* Pieces that lie near each other are looked up at once. */
+static void look_up_all(int pagemap, struct pages *pages, const struct iovec *from, size_t n)
+{
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE), low = UINT64_MAX, high = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		uint64_t at = (uint64_t)(uintptr_t)from[i].iov_base;
+		uint64_t end = at + from[i].iov_len - 1;
+
+		if (!from[i].iov_len || end < at)
+			continue;
+		low = at / page_size < low ? at / page_size : low;
+		high = end / page_size > high ? end / page_size : high;
+	}
+	if (low <= high && high - low < PAGES)
+		look_up(pagemap, pages, low, high);
 }
 
 /* process_vm_readv() ends at the first page that is not there, and is asked again for
@@ -101,12 +132,18 @@ static size_t reach(struct space *space, uint64_t address, size_t size, uint64_t
 void remote_read(struct space *space, pid_t tid, struct iovec *to, struct iovec *from,
 		 uint32_t *got, size_t n)
 {
-	uint64_t seen = UINT64_MAX;
+	int pagemap = open_pagemap(space);
+	struct pages pages;
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	pages.count = 0;
+	pages.first = 0;
+	if (pagemap >= 0 && n > 1)
+		look_up_all(pagemap, &pages, from, n);
+	for (i = 0; pagemap >= 0 && i < n; i++)
 		to[i].iov_len = from[i].iov_len =
-			reach(space, (uint64_t)(uintptr_t)from[i].iov_base, from[i].iov_len, &seen);
+			reach(space, pagemap, &pages, (uint64_t)(uintptr_t)from[i].iov_base,
+			      from[i].iov_len);
 	for (i = 0; i < n;) {
 		ssize_t r = process_vm_readv(tid, to + i, n - i, from + i, n - i, 0);
 		size_t left = r > 0 ? (size_t)r : 0;
