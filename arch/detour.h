@@ -81,7 +81,8 @@ struct cp_detour_value {
 	uint8_t reg;
 	int16_t offset;
 	uint8_t reach; /* enum cp_detour_reach; of general registers and the stack */
-	uint8_t through; /* pointers that lie between: at at[0] from the value, ... */
+	uint8_t through : 4; /* pointers that lie between: at at[0] from the value, ... */
+	uint8_t beside : 4; /* the one with that number is how far it is from the value; 0: none */
 	uint8_t sure; /* enum cp_detour_sure */
 	union {
 		uint16_t size;
@@ -127,8 +128,7 @@ enum cp_detour_op {
 };
 
 /* A comparison with the low `size` bytes of a value (no vector; if it has a reach, the
- * `size` bytes there: what can't be read is refused, what was not tried to be, accepted,
- * and no further test made). */
+ * `size` bytes there: what can't be read is accepted, and no further test made). */
 struct cp_detour_test {
 	struct cp_detour_value value;
 	uint8_t op; /* enum cp_detour_op */

@@ -55,7 +55,7 @@ struct maker {
 		size_t unknown, known; /* the same, of who was called from elsewhere; 0: none */
 		size_t refused[2 * CP_DETOUR_TESTS];
 		size_t refused_count;
-		size_t untried[CP_DETOUR_TESTS], untried_count; /* accepted, whatever it is */
+		size_t unread[CP_DETOUR_TESTS], unread_count; /* accepted, whatever it is */
 		size_t skip; /* the jump of an exit whose call was refused; 0: none */
 		size_t next; /* offset of the following instruction; 0: nothing follows */
 		size_t taken; /* of a conditional jump: to its record; else 0 */
@@ -94,8 +94,7 @@ static void refuse(struct maker *m, unsigned r, const void *jcc)
 	m->out[r].refused[m->out[r].refused_count++] = cp_x86_put_forward(m->e, jcc, 2);
 }
 
-/* What a test is of into rax. What can't be read is refused; what was not tried is for who
- * takes the record. */
+/* What a test is of into rax. What can't be read is for who takes the record. */
 static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test *t)
 {
 	size_t read;
@@ -108,9 +107,7 @@ static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test
 	PUT32(m->e, "\xb8", t->size); /* mov $size,%eax */
 	cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
 	read = cp_x86_put_forward(m->e, "\x0f\x82", 2); /* jc */
-	PUT(m->e, "\x48\x0f\xba\xe1\x3e"); /* bt $62,%rcx: NOT, see detour_reach.c */
-	m->out[r].untried[m->out[r].untried_count++] = cp_x86_put_forward(m->e, "\x0f\x82", 2);
-	m->out[r].refused[m->out[r].refused_count++] = cp_x86_put_forward(m->e, "\xe9", 1);
+	m->out[r].unread[m->out[r].unread_count++] = cp_x86_put_forward(m->e, "\xe9", 1);
 	cp_x86_land(m->e, read);
 	PUT(m->e, "\x48\x89\xc8"); /* mov %rcx,%rax */
 }
@@ -134,8 +131,8 @@ static void put_tests(struct maker *m, unsigned r)
 			PUT(m->e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
 		refuse(m, r, jcc);
 	}
-	for (i = 0; i < m->out[r].untried_count; i++)
-		cp_x86_land(m->e, m->out[r].untried[i]);
+	for (i = 0; i < m->out[r].unread_count; i++)
+		cp_x86_land(m->e, m->out[r].unread[i]);
 	m->out[r].refused_at = m->e->now;
 }
 

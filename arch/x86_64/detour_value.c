@@ -133,7 +133,8 @@ static bool value_fits(const struct cp_detour_value *v, bool tested)
 		return false;
 	if ((v->reach || tested) && v->kind != CP_DETOUR_GENERAL && v->kind != CP_DETOUR_STACK)
 		return false;
-	return v->through <= CP_DETOUR_THROUGH && v->size <= CP_DETOUR_REACH_MAX;
+	return v->through <= CP_DETOUR_THROUGH && v->beside <= v->through &&
+	       v->size <= CP_DETOUR_REACH_MAX;
 }
 
 static uint32_t sure_bit(const struct cp_detour_value *v)
@@ -184,6 +185,10 @@ void cp_x86_follow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		PUT32(e, "\x48\x8d\x89", v->at[i]); /* lea ...(%rcx),%rcx */
 		PUT32(e, "\xb8", 8 | sure_bit(v)); /* mov $8,%eax */
 		cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_WORD_AT);
+		if (i + 1 != v->beside)
+			continue;
+		cp_x86_load_value(e, v, CP_X86_TO_RAX);
+		PUT(e, "\x48\x01\xc1"); /* add %rax,%rcx: what can't be read stays so */
 	}
 	PUT32(e, "\x48\x8d\x89", v->at[i]);
 }

@@ -255,6 +255,9 @@ typedef struct cprof_call_statistics {
 	/* Of `records`: what pointers lead to was not read, for the program might have been
 	 * alone by then. */
 	uint64_t records_unread;
+	/* Calls whose condition could not be evaluated: it named what they had not, or led to
+	 * where nothing could be read. They are no events, and not among `rejected_condition`. */
+	uint64_t condition_unknown;
 } cprof_call_statistics;
 CPROF_API void cprof_get_call_statistics(cprof_call_statistics *ret);
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmd/collecting.h"
 #include "cmd/complain.h"
+#include "inspect/condition_way.h"
 #include "inspect/inspect.h"
 #include "probe/preview.h"
 
@@ -23,6 +24,8 @@ struct arguments {
 	struct cp_interner names;
 	size_t functions;
 	bool unknown; /* some have others, or ones without names */
+	bool fits; /* the condition may hold for calls of one of them */
+	struct cp_error *why; /* owned; why not for the first that it means nothing for */
 };
 
 static bool has(void *ctx, const char *name)
@@ -49,6 +52,18 @@ static void add_names(struct arguments *a, const struct cp_signature *s)
 			a->unknown |= !cp_intern(&a->names, name, strlen(name), &id, NULL);
 }
 
+static void try_condition(struct arguments *a, const struct cp_signature *s)
+{
+	enum cp_condition_way way;
+	struct cp_error *err = cp_condition_way(a->condition, s, &way);
+
+	a->fits |= !err;
+	if (a->why)
+		cp_error_free(err);
+	else
+		a->why = err;
+}
+
 /* A cp_preview_fn. */
 static bool read_arguments(void *ctx, struct cp_image *image, const struct cp_probe_function *f)
 {
@@ -64,8 +79,10 @@ static bool read_arguments(void *ctx, struct cp_image *image, const struct cp_pr
 	else
 		add_names(a, s);
 	cp_error_free(err);
+	if (!a->unknown)
+		try_condition(a, s);
 	cp_signature_destroy(s);
-	return !a->unknown && cp_condition_missing(a->condition, has, a);
+	return !a->unknown && (!a->fits || cp_condition_missing(a->condition, has, a));
 }
 
 /* "arguments there are: 'line', 'length'" */
@@ -120,9 +137,16 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 					   "no function that matches '%s' has an argument '%s'",
 					   list, name);
 			list_names(&a, err);
+		} else if (a.why && !a.fits && !a.unknown && !preview.may_load &&
+			   !preview.may_start) {
+			err = cp_error_new(CP_ERR_USAGE, 0,
+					   "--when: it means nothing for %s that matches '%s': %s",
+					   a.functions > 1 ? "any function" : "the function", list,
+					   a.why->what);
 		}
 		cp_preview_free(&preview);
 	}
+	cp_error_free(a.why);
 	cp_interner_free(&a.names);
 	cp_condition_destroy(condition);
 	return err;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/find.h"
+
 #define SEARCH_DEPTH 16 /* of members in anonymous structs and bases */
 #define STEPS_MAX 10000 /* of one evaluation */
 
@@ -168,7 +170,7 @@ static struct operand evaluate_member(struct evaluation *e, struct operand of,
 				      const struct cp_condition_node *n)
 {
 	const cprof_value *in = pointee(of.value) ? pointee(of.value) : of.value;
-	const cprof_value *found = in ? member(in, n, 0, &e->steps) : NULL;
+	const cprof_value *found = in && !n->integer ? member(in, n, 0, &e->steps) : NULL;
 
 	return found ? of_value(found) : unknown;
 }
@@ -207,6 +209,7 @@ static struct operand named(const struct evaluation *e, const struct cp_conditio
 		const char *name;
 		int value;
 	} words[] = { { "NULL", 0 }, { "nullptr", 0 }, { "true", 1 }, { "false", 0 } };
+	const char *last;
 	size_t i;
 
 	for (i = 0; i < e->count; i++) {
@@ -217,7 +220,9 @@ static struct operand named(const struct evaluation *e, const struct cp_conditio
 		if (!strcmp(n->text, words[i].name))
 			return integer(words[i].value);
 	}
-	return (struct operand){ .kind = NAME, .text = n->text, .length = n->length };
+	/* What an enumerator is in was looked at before (condition_way.c). */
+	last = cp_name_last_part(n->text);
+	return (struct operand){ .kind = NAME, .text = last, .length = (uint32_t)strlen(last) };
 }
 
 /* ---- operators ---- */
@@ -461,6 +466,8 @@ static struct operand evaluate(struct evaluation *e, const struct cp_condition_n
 	if (!e->steps)
 		return unknown;
 	e->steps--;
+	if (n->op > CP_OP_CHOOSE)
+		return unknown; /* cp_expression_holds() knows */
 	if (n->op <= CP_OP_NAME)
 		return leaf(e, n);
 	if (n->op == CP_OP_MEMBER)

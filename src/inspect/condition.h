@@ -61,7 +61,7 @@ struct cp_condition_node {
 	uint32_t length;
 	const char *text; /* TEXT, NAME, MEMBER: `length` bytes and a NUL */
 	const char *file; /* NAME: that it is declared in, or NULL */
-	uint64_t integer;
+	uint64_t integer; /* MEMBER: 1: `()` is behind it */
 	long double number; /* FLOAT: of a type that is as its suffix says, */
 	char suffix; /* 'f', 'l' or 0 */
 	const struct cp_condition_node *a, *b, *c;

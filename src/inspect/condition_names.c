@@ -36,10 +36,14 @@ static const char *missing(const struct needing *n, const struct cp_condition_no
 				 node->op == CP_OP_AND);
 	const char *found = NULL;
 
-	if (!node)
+	if (!node || node->op == CP_OP_OFFSETOF)
 		return NULL;
 	if (node->op == CP_OP_NAME)
-		return is_there(n, node) ? NULL : node->text;
+		return node->file || strstr(node->text, "::") || is_there(n, node) ? NULL
+										   : node->text;
+	/* Keys may be enumerators, too. */
+	if (node->op == CP_OP_INDEX && node->b->op == CP_OP_NAME)
+		return missing(n, node->a);
 	if (!compares || !may_be_enumerator(n, node->a, node->b))
 		found = missing(n, node->a);
 	if (!found && (!compares || !may_be_enumerator(n, node->b, node->a)))

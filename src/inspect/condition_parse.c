@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a condition: C's expressions without assignment, calls and casts,
- * by precedence climbing. What `inspect` takes are conditions with more: names with
- * what they are in, casts, addresses, ranges.
+ * Reading a condition, or an expression: C's without assignment and calls, by precedence
+ * climbing.
  */
 #include "inspect/condition.h"
 
@@ -31,7 +30,7 @@ struct token {
 
 struct parser {
 	struct cp_arena *arena;
-	bool expression; /* else a condition */
+	bool expression; /* of inspect; else a condition */
 	const char *begin, *at;
 	struct token token; /* the next one */
 	struct cp_error *error; /* the first */
@@ -178,7 +177,7 @@ static void read_path(struct parser *p, struct token *t)
 /* Is it 'file.c'::name, and no character? */
 static bool begins_file(const struct parser *p)
 {
-	const char *end = p->expression && *p->at == '\'' ? strchr(p->at + 1, '\'') : NULL;
+	const char *end = *p->at == '\'' ? strchr(p->at + 1, '\'') : NULL;
 
 	return end && cp_starts_with(end, "'::");
 }
@@ -204,10 +203,9 @@ static void read_mark(struct parser *p, struct token *t)
 		if (!strncmp(p->at, marks[i], 2))
 			n = 2;
 	}
-	if (p->expression && !strncmp(p->at, "->*", 3))
+	if (!strncmp(p->at, "->*", 3))
 		n = 3;
-	if (n == 1 && !strchr("!~-+*/%&|^<>?:()[].", *p->at) &&
-	    !(p->expression && strchr("@{},", *p->at))) {
+	if (n == 1 && !strchr("!~-+*/%&|^<>?:()[].", *p->at) && !strchr("@{},", *p->at)) {
 		fail(p, p->at,
 		     *p->at == '=' ? "'=' (equal is '==')" : "a character that has no meaning");
 		return;
@@ -226,7 +224,7 @@ static void next(struct parser *p)
 	while (isspace((unsigned char)*p->at))
 		p->at++;
 	t.at = p->at;
-	if (begins_file(p) || (p->expression && cp_spelling_is_path(p->at)))
+	if (begins_file(p) || cp_spelling_is_path(p->at))
 		read_path(p, &t);
 	else if (*p->at == '"' || *p->at == '\'')
 		read_quoted(p, &t);
@@ -320,7 +318,7 @@ static const struct cp_condition_node *subscript(struct parser *p,
 {
 	const struct cp_condition_node *from = expression(p, 0, depth + 1), *to = NULL;
 	struct cp_condition_node *n;
-	bool range = p->expression && take(p, "..");
+	bool range = take(p, "..");
 
 	if (range)
 		to = expression(p, 0, depth + 1);
@@ -355,6 +353,9 @@ static const struct cp_condition_node *postfix(struct parser *p, unsigned depth)
 			n->length = p->token.length;
 			a = n;
 			next(p);
+			n->integer = take(p, "(");
+			if (n->integer)
+				expect(p, ")", "functions of the program are not called");
 		} else {
 			break;
 		}
@@ -482,9 +483,9 @@ static const struct cp_condition_node *unary(struct parser *p, unsigned depth)
 		if (take(p, ops[i].mark))
 			return node(p, ops[i].op, unary(p, depth + 1), NULL);
 	}
-	if (p->expression && take(p, "&"))
+	if (take(p, "&"))
 		return node(p, CP_OP_ADDRESS, unary(p, depth + 1), NULL);
-	n = p->expression ? of_type(p, depth) : NULL;
+	n = of_type(p, depth);
 	return n || p->error ? n : postfix(p, depth);
 }
 

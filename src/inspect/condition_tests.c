@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "image/find.h"
 #include "inspect/condition.h"
 #include "inspect/signature.h"
 
@@ -49,7 +50,7 @@ static bool constant(const struct cp_condition_node *n, const struct cp_type *ty
 		return true;
 	d = type->kind == CP_TYPE_ENUM ? cp_type_details(type) : NULL;
 	for (i = 0; d && i < d->enumerator_count; i++) {
-		if (strcmp(d->enumerators[i].name, n->text) != 0)
+		if (strcmp(d->enumerators[i].name, cp_name_last_part(n->text)) != 0)
 			continue;
 		*ret = d->enumerators[i].value;
 		return true;

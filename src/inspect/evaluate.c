@@ -105,20 +105,28 @@ static CP_ERROR dereference(struct evaluation *e, struct cp_thing a, struct cp_t
 	return NULL;
 }
 
+/* What a pointer or a reference leads to; else the thing itself. */
+static CP_ERROR referred(struct evaluation *e, struct cp_thing *a)
+{
+	const struct cp_type *t;
+
+	*a = cp_thing_referred(e->env, *a);
+	t = cp_type_strip(a->type);
+	if (!a->error && t && t->kind == CP_TYPE_POINTER) {
+		CP_TRY(dereference(e, *a, a));
+		*a = cp_thing_referred(e->env, *a);
+	}
+	return NULL;
+}
+
 /* a.name and a->name: through pointers and references as it takes. */
 static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name, unsigned links,
 		       struct cp_thing *ret)
 {
-	const struct cp_type *t;
 	struct cp_error *err, *other;
 	bool stands = false;
 
-	a = cp_thing_referred(e->env, a);
-	t = cp_type_strip(a.type);
-	if (!a.error && t && t->kind == CP_TYPE_POINTER) {
-		CP_TRY(dereference(e, a, &a));
-		a = cp_thing_referred(e->env, a);
-	}
+	CP_TRY(referred(e, &a));
 	if (a.error) {
 		*ret = a;
 		return NULL;
@@ -133,6 +141,36 @@ static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name
 	}
 	cp_error_free(err);
 	return member(e, a, name, links - 1, ret);
+}
+
+static CP_ERROR member_named(struct evaluation *e, const struct cp_condition_node *n,
+			     struct cp_thing *ret)
+{
+	struct cp_error *err = NULL;
+	struct cp_thing a;
+	bool done = false;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	if (!n->integer)
+		err = member(e, a, n->text, LINKS, ret);
+	if (n->integer || (err && err->code == CP_ERR_NOT_FOUND)) {
+		struct cp_error *other = referred(e, &a);
+
+		if (!other)
+			other = cp_member_count(e->env, &a, n->text, ret, &done);
+
+		if (done)
+			cp_error_free(err);
+		if (done || !err)
+			err = other;
+		else
+			cp_error_free(other);
+	}
+	if (!err && n->integer && !done)
+		err = cp_error_new(CP_ERR_USAGE, 0,
+				   "%s() is a function: those of the program are not called",
+				   n->text);
+	return err;
 }
 
 /* a.*b and a->*b. */
@@ -233,22 +271,6 @@ static CP_ERROR check_bound(const struct cp_thing *whole, const struct cp_thing 
 			    (unsigned long long)row->count);
 }
 
-/* The element whose key is the enumerator of that name; `why`: what is answered where there
- * are no such keys. */
-static CP_ERROR enumerated(struct evaluation *e, const struct cp_thing *a, const char *name,
-			   struct cp_error *why, struct cp_thing *ret)
-{
-	const struct cp_shapes *shapes = e->env->shapes;
-	const struct cp_thing index = { .type = &cp_shape_enumerator,
-					.bytes = (const uint8_t *)name,
-					.size = strlen(name) };
-	bool done = false;
-	struct cp_error *err = shapes ? shapes->ops->element(e->env, a, &index, ret, &done) : NULL;
-
-	cp_error_free(done ? why : err);
-	return done ? err : why;
-}
-
 static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
 			  struct cp_thing *ret)
 {
@@ -263,7 +285,7 @@ static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *
 	err = evaluate(e, n->b, &index);
 	if (err && !a.error && err->code == CP_ERR_NOT_FOUND && n->b->op == CP_OP_NAME &&
 	    !n->b->file)
-		return enumerated(e, &a, cp_name_last_part(n->b->text), err, ret);
+		return cp_enumerator_key(e->env, &a, n->b->text, err, ret);
 	if (err)
 		return err;
 	if (a.error || index.error) {
@@ -712,8 +734,6 @@ static CP_ERROR choose(struct evaluation *e, const struct cp_condition_node *n,
 static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n,
 			 struct cp_thing *ret)
 {
-	struct cp_thing a;
-
 	if (!e->steps--) {
 		e->steps = 0;
 		return cp_error_new(CP_ERR_USAGE, 0, "the expression is too long");
@@ -725,8 +745,7 @@ static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n
 	case CP_OP_NAME:
 		return leaf(e, n, ret);
 	case CP_OP_MEMBER:
-		CP_TRY(evaluate(e, n->a, &a));
-		return member(e, a, n->text, LINKS, ret);
+		return member_named(e, n, ret);
 	case CP_OP_INDEX:
 		return subscript(e, n, ret);
 	case CP_OP_RANGE:
@@ -763,5 +782,18 @@ CP_ERROR cp_expression_evaluate(const struct cp_condition *expression,
 
 	CP_TRY(evaluate(&e, expression->root, &got));
 	*ret = got;
+	return NULL;
+}
+
+CP_ERROR cp_expression_holds(const struct cp_condition *expression,
+			     const struct cp_expression_env *env, enum cp_truth *ret)
+{
+	struct evaluation e = { .env = env, .steps = STEPS_MAX };
+	struct cp_thing got = { 0 };
+	bool is = false;
+
+	CP_TRY(evaluate(&e, expression->root, &got));
+	CP_TRY(truth(&e, &got, &is));
+	*ret = got.error ? CP_UNKNOWN : is ? CP_TRUE : CP_FALSE;
 	return NULL;
 }

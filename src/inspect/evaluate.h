@@ -13,5 +13,8 @@ struct cp_condition;
  * thing. The thing lives as long as the arena. */
 CP_ERROR cp_expression_evaluate(const struct cp_condition *expression,
 				const struct cp_expression_env *env, struct cp_thing *ret);
+/* The same as a condition; UNKNOWN: something that it needs can't be had. */
+CP_ERROR cp_expression_holds(const struct cp_condition *expression,
+			     const struct cp_expression_env *env, enum cp_truth *ret);
 
 #endif

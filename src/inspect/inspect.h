@@ -207,7 +207,8 @@ cprof_value *cp_value_copy(const cprof_value *value);
 /* ---- conditions ---- */
 
 /* EXPR of --when: C operators over the arguments by name, members, array
- * elements, "strings", characters, numbers, enumerators. */
+ * elements, "strings", characters, numbers, enumerators. How it is decided for calls of a
+ * function says condition_way.h. */
 struct cp_condition;
 CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret);
 void cp_condition_destroy(struct cp_condition *condition);

@@ -8,6 +8,7 @@
 #include "inspect/bases.h"
 #include "inspect/build.h"
 #include "inspect/number.h"
+#include "inspect/shapes.h"
 #include "inspect/value.h"
 
 #define SEARCH_DEPTH 16
@@ -132,8 +133,10 @@ static bool find_within(struct search *s, const struct cp_thing *in,
 		inner = member(s, in, m);
 		if (!find(s, &inner, depth + 1, &found))
 			continue;
-		if (inner.error) /* it has one, but nobody knows where */
-			found.member = inner;
+		if (inner.error) { /* it has one, but nobody knows where */
+			found.member.error = inner.error;
+			found.member.address = inner.address;
+		}
 		if (any)
 			choose(s, &found, ret);
 		else
@@ -205,6 +208,27 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	if (s.near.best)
 		cp_error_hint(err, "did you mean %s?", s.near.best);
 	return err;
+}
+
+CP_ERROR cp_member_count(const struct cp_expression_env *env, const struct cp_thing *thing,
+			 const char *name, struct cp_thing *ret, bool *done_ret)
+{
+	static const char *const names[] = { "size", "length", "empty", "len", "is_empty", NULL };
+	bool empty = strstr(name, "empty");
+	uint64_t count = 0;
+
+	*done_ret = false;
+	if (!env->shapes || !cp_is_any(name, names))
+		return NULL;
+	CP_TRY(env->shapes->ops->count(env, thing, ret, &count, done_ret));
+	if (!*done_ret || ret->error)
+		return NULL;
+	CP_TRY(cp_number_thing(env,
+			       (struct cp_number){ CP_NUMBER_INTEGER,
+						   .i = empty ? !count : (cp_wide)count },
+			       cp_type_of_c(empty ? "bool" : "unsigned long"), ret));
+	ret->source = CPROF_SOURCE_MEMORY;
+	return NULL;
 }
 
 /* ---- pointers to members ---- */

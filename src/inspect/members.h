@@ -12,6 +12,11 @@
 CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thing *thing,
 			const char *name, struct cp_thing *ret);
 
+/* `v.size`, `s.length()`, `m.empty()`: of what holds elements or text; *done_ret false: `name`
+ * is none of that. */
+CP_ERROR cp_member_count(const struct cp_expression_env *env, const struct cp_thing *thing,
+			 const char *name, struct cp_thing *ret, bool *done_ret);
+
 /* A pointer to the member that `S::a` names, where S is a type and `a` is not static, or is
  * virtual; *done_ret false: it names none, and what is answered is `why`, which is taken. */
 CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,

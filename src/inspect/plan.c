@@ -185,17 +185,52 @@ static bool plan_shape(struct cp_plan *p, const struct cp_type *t, const struct 
 	return planned;
 }
 
-/* Where a virtual base is says the vtable: within what is read of the object, as a rule. */
-static void plan_virtual_base(struct cp_plan *p, const struct cp_type_member *m,
-			      const struct cp_plan_source *s, uint64_t at)
+/* Is that virtual base planned already, where another base has it, too? */
+static bool is_planned(struct cp_plan *p, const struct cp_type *type)
 {
-	struct cp_fetch f;
+	const struct cp_type *t = cp_type_strip(type);
+	unsigned i;
 
-	if (!m->below || !cp_plan_pointer(s, at, &f))
+	for (i = p->shared_first; i < p->shared_count; i++)
+		if (p->shared[i] == t)
+			return true;
+	if (p->shared_count < CP_PLAN_SHARED)
+		p->shared[p->shared_count++] = t;
+	return false;
+}
+
+/* Where a virtual base is says the vtable: how far from the object, be it behind what is
+ * read of that. */
+static void plan_virtual_base(struct cp_plan *p, const struct cp_type_member *m,
+			      const struct cp_plan_source *s, uint64_t at, unsigned depth,
+			      unsigned hops)
+{
+	const struct cp_type *t = cp_type_complete(p->image, cp_type_strip(m->type));
+	struct cp_plan_source next = { 0 };
+	struct cp_fetch f;
+	int index;
+
+	if (!m->below || at > INT32_MAX || is_planned(p, m->type) || !cp_plan_pointer(s, at, &f))
 		return;
 	f.offset = -(int32_t)m->below;
 	f.size = 8;
-	cp_plan_add(p, f);
+	index = cp_plan_add(p, f);
+	if (index < 0 || s->place || !t->size)
+		return;
+	f = (struct cp_fetch){ .from = (uint16_t)(CP_FETCH_BLOCK + index),
+			       .at = s->block,
+			       .flags = CP_FETCH_BESIDE,
+			       .level = (uint16_t)(f.level + 1),
+			       .offset = (int32_t)at,
+			       .size = at_most(t->size, p->signature->limits.value) };
+	index = cp_plan_add(p, f);
+	if (index < 0)
+		return;
+	next.block = (uint16_t)index;
+	next.level = (uint16_t)(f.level + 1);
+	next.size = f.size;
+	p->is_base = true;
+	cp_plan_type(p, m->type, &next, 0, depth + 1, hops);
 }
 
 static void plan_members(struct cp_plan *p, const struct cp_type *t, const struct cp_plan_source *s,
@@ -205,11 +240,13 @@ static void plan_members(struct cp_plan *p, const struct cp_type *t, const struc
 	uint32_t i;
 
 	for (i = 0; d && i < d->member_count && i < MEMBERS_MAX; i++) {
+		p->is_base = d->members[i].flags & CP_MEMBER_BASE;
 		if (d->members[i].flags & CP_MEMBER_VIRTUAL)
-			plan_virtual_base(p, &d->members[i], s, at);
+			plan_virtual_base(p, &d->members[i], s, at, depth, hops);
 		else if (!(d->members[i].flags & CP_MEMBER_BITS))
 			cp_plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
 				     hops);
+		p->is_base = false;
 	}
 	for (i = 0; d && i < d->variant_count && i < MEMBERS_MAX; i++)
 		cp_plan_type(p, d->variants[i].member.type, s, at + d->variants[i].member.offset,
@@ -232,11 +269,15 @@ static void plan_elements(struct cp_plan *p, const struct cp_type *t,
 void cp_plan_type(struct cp_plan *p, const struct cp_type *type, const struct cp_plan_source *s,
 		  uint64_t at, unsigned depth, unsigned hops)
 {
+	const unsigned first = p->shared_first, count = p->shared_count;
 	const struct cp_type *t = cp_type_strip(type);
+	const bool is_base = p->is_base;
 
+	p->is_base = false;
 	if (!t || !p->steps || at > INT32_MAX || depth > CP_VALUE_DEPTH)
 		return;
 	p->steps--;
+	p->shared_first = is_base ? first : count;
 	t = cp_type_complete(p->image, t);
 	switch (t->kind) {
 	case CP_TYPE_POINTER:
@@ -257,6 +298,8 @@ void cp_plan_type(struct cp_plan *p, const struct cp_type *type, const struct cp
 	default:
 		break;
 	}
+	p->shared_first = first;
+	p->shared_count = is_base ? p->shared_count : count;
 }
 
 static int stack_fetch(struct cp_plan *p, const struct cp_piece *piece)
@@ -423,6 +466,8 @@ bool cp_plan_finish(struct cp_fetches *fetches)
 		if (sorted[i].from >= CP_FETCH_BLOCK)
 			sorted[i].from =
 				(uint16_t)(CP_FETCH_BLOCK + place[sorted[i].from - CP_FETCH_BLOCK]);
+		if (sorted[i].flags & CP_FETCH_BESIDE)
+			sorted[i].at = place[sorted[i].at];
 	}
 	if (n)
 		memcpy(fetches->list.items, sorted, n * sizeof(*sorted));

@@ -7,6 +7,8 @@
 
 #include "inspect/signature.h"
 
+#define CP_PLAN_SHARED 32
+
 /* A plan in the making. */
 struct cp_plan {
 	const struct cp_signature *signature;
@@ -16,6 +18,10 @@ struct cp_plan {
 	size_t most; /* fetches */
 	uint64_t most_bytes;
 	bool failed;
+	/* Virtual bases of the object that is planned, each of which is read once. */
+	const struct cp_type *shared[CP_PLAN_SHARED];
+	unsigned shared_first, shared_count;
+	bool is_base; /* what comes next: it is of the same object */
 };
 
 /* Bytes that are being read, and where their parts are: in registers, or in

@@ -312,6 +312,35 @@ static CP_ERROR row(const struct cp_expression_env *env, const struct cp_thing *
 	return NULL;
 }
 
+static CP_ERROR ask_count(struct question *q, struct cp_shape_scope *scope, bool *fits_ret)
+{
+	const char *const *terms = scope->row->terms;
+	const enum cp_shape_term term = scope->row->kind == CP_SHAPE_ITEMS && terms[CP_TERM_length]
+						? CP_TERM_length
+						: CP_TERM_count;
+	int64_t count = 0;
+
+	if (scope->row->kind == CP_SHAPE_ROW || scope->row->kind == CP_SHAPE_TEXT)
+		return ask_row(q, scope, fits_ret);
+	if (scope->row->kind < CP_SHAPE_ITEMS || !terms[term])
+		return NULL;
+	CP_TRY(cp_shape_number(scope, term, &count, &q->found));
+	q->count = (uint64_t)count;
+	*fits_ret = q->done = true;
+	return NULL;
+}
+
+static CP_ERROR count(const struct cp_expression_env *env, const struct cp_thing *thing,
+		      struct cp_thing *ret, uint64_t *count_ret, bool *done_ret)
+{
+	struct question q = { .env = env, .ask = ask_count };
+
+	CP_TRY(ask_through(&q, thing, ret));
+	*done_ret = q.done;
+	*count_ret = q.count;
+	return NULL;
+}
+
 /* ---- elements that are apart ---- */
 
 struct gathering {
@@ -400,4 +429,5 @@ const struct cp_shape_ops cp_shape_ops = { .plan = cp_plan_shape,
 					   .holds = holds,
 					   .element = element,
 					   .row = row,
+					   .count = count,
 					   .range = range };

@@ -118,7 +118,10 @@ struct cp_shape_ops {
 	/* The first of its elements, and how many follow in a row; *done_ret as above. */
 	struct cp_error *(*row)(const struct cp_expression_env *env, const struct cp_thing *thing,
 				struct cp_thing *ret, uint64_t *count_ret, bool *done_ret);
-	/* The same of elements that are apart, none of which has a key: copies of `count` from
+	/* How many there are, or characters of text; *done_ret false: nobody tells. */
+	struct cp_error *(*count)(const struct cp_expression_env *env, const struct cp_thing *thing,
+				  struct cp_thing *ret, uint64_t *count_ret, bool *done_ret);
+	/* The same as of a row, of elements that are apart, none of which has a key: copies of `count` from
 	 * number `from` on, as an array. */
 	struct cp_error *(*range)(const struct cp_expression_env *env, const struct cp_thing *thing,
 				  uint64_t from, uint64_t count, struct cp_thing *ret,

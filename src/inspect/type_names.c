@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "image/find.h"
 #include "inspect/number.h"
+#include "inspect/shapes.h"
 
 /* `struct node *[4]`: a name, then what is behind it. */
 CP_ERROR cp_type_by_text(const struct cp_expression_env *env, const char *text,
@@ -99,4 +100,20 @@ bool cp_enumerator_named(const struct cp_expression_env *env, const char *name,
 		if (d->members[i].type && cp_enumerator_of(env, d->members[i].type, last, ret))
 			return true;
 	return false;
+}
+
+CP_ERROR cp_enumerator_key(const struct cp_expression_env *env, const struct cp_thing *map,
+			   const char *name, struct cp_error *why, struct cp_thing *ret)
+{
+	const char *last = cp_name_last_part(name);
+	const struct cp_thing index = { .type = &cp_shape_enumerator,
+					.bytes = (const uint8_t *)last,
+					.size = strlen(last) };
+	struct cp_error *err = NULL;
+	bool done = false;
+
+	if (env->shapes)
+		err = env->shapes->ops->element(env, map, &index, ret, &done);
+	cp_error_free(done ? why : err);
+	return done ? err : why;
 }

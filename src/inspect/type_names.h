@@ -16,5 +16,9 @@ bool cp_enumerator_of(const struct cp_expression_env *env, const struct cp_type 
 /* `ns::E::B`, and without the name of the enum `ns::S::B`, whose members tell of it. */
 bool cp_enumerator_named(const struct cp_expression_env *env, const char *name,
 			 struct cp_thing *ret);
+/* The element whose key is the enumerator of that name; `why`, which is taken: what is
+ * answered where there are no such keys. */
+CP_ERROR cp_enumerator_key(const struct cp_expression_env *env, const struct cp_thing *map,
+			   const char *name, struct cp_error *why, struct cp_thing *ret);
 
 #endif

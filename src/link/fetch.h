@@ -12,6 +12,9 @@
  * registers come first; each level is one process_vm_readv(). */
 #define CP_FETCH_STRING 1u /* up to and with the first NUL, at most `size` bytes */
 #define CP_FETCH_KEPT 2u /* what was kept at the entry (CP_GROUP_KEEPS), not `from` */
+/* What `from` holds is how far it is from where the fetch with the number `at` read: of an
+ * object, whose vtable says where its virtual bases are */
+#define CP_FETCH_BESIDE 64u
 /* For detours, as in enum cp_detour_sure (arch/detour.h). OWN: it is on the thread's own
  * stack, or of no use. */
 #define CP_FETCH_SURE 4u

@@ -35,6 +35,7 @@ struct cp_record_totals {
 	uint64_t call_records_unread; /* of call_records, without what pointers lead to */
 	uint64_t call_conditional; /* 1: only calls for which a condition held */
 	uint64_t call_rejected_inside, call_rejected_condition, call_rejected_late;
+	uint64_t call_condition_unknown; /* calls for which it could not be evaluated */
 	uint64_t call_unmatched; /* leaves of what was entered before tracing began */
 	uint64_t call_functions, call_sites; /* traced */
 	uint64_t call_disarmed; /* functions, for being called too often */

@@ -482,10 +482,10 @@ static void test_conditions(void)
 		{ { MEMBER(0, word), CP_DETOUR_EQ, 4, true, (uint64_t)-70000 }, false, true },
 		{ { MEMBER(0, all), CP_DETOUR_BITS, 8, false, 4 }, true, false },
 		{ { MEMBER(0, next), CP_DETOUR_NE, 8, false, 0 }, true, false },
-		/* What can't be read is neither equal nor unequal. */
-		{ { MEMBER(1, word), CP_DETOUR_NE, 4, true, 7 }, true, false },
-		{ { MEMBER(1, word), CP_DETOUR_EQ, 4, true, 7 }, false, false },
-		{ { MEMBER(1, byte), CP_DETOUR_EQ, 1, false, 200 }, true, false },
+		/* What can't be read is for who takes the record. */
+		{ { MEMBER(1, word), CP_DETOUR_NE, 4, true, 7 }, true, true },
+		{ { MEMBER(1, word), CP_DETOUR_EQ, 4, true, 7 }, false, true },
+		{ { MEMBER(1, byte), CP_DETOUR_EQ, 1, false, 200 }, true, true },
 	};
 	size_t i;
 
@@ -494,6 +494,31 @@ static void test_conditions(void)
 		CHECK(accepted(&first, &rows[i].test) == rows[i].first);
 		CHECK(accepted(&last, &rows[i].test) == rows[i].last);
 	}
+}
+
+/* ---- what a table tells the distance of ---- */
+
+struct object {
+	const int64_t *table; /* the distance is 24 bytes below */
+	int32_t before, base;
+};
+
+static void test_beside(void)
+{
+	static const int64_t table[4] = { offsetof(struct object, base), 1, 2, 3 };
+	const struct object object = { table + 3, 6, 7 }, none = { NULL, 6, 7 };
+	struct cp_detour_test test = { { CP_DETOUR_GENERAL, 5, .reach = CP_DETOUR_BYTES,
+					 .through = 2, .beside = 2, .at = { 0, -24, 0 } },
+				       CP_DETOUR_EQ,
+				       4,
+				       true,
+				       7 };
+
+	set_memory(&probing);
+	CHECK(accepted((const struct node *)&object, &test));
+	CHECK(accepted((const struct node *)&none, &test)); /* it can't be read */
+	test.constant = 6;
+	CHECK(!accepted((const struct node *)&object, &test));
 }
 
 /* ---- filters ---- */
@@ -625,6 +650,7 @@ int main(int argc, char **argv)
 	test_sure();
 	test_shaken();
 	test_conditions();
+	test_beside();
 	test_filters();
 	TEST_MAIN_END;
 }

@@ -39,6 +39,7 @@
 /* Flag of a call of a library function that was seen where it was made. Its stub may
  * follow, whose address is the function's in a program at a fixed place. */
 #define CALL_AT_ONCE 0x200u
+#define CALL_UNKNOWN 0x800u /* its condition could not be evaluated */
 
 /* ---- the event's pieces ---- */
 
@@ -333,8 +334,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->family && !c->exiting)
 		engine_role_ended(s, call, how);
-	if (call->flags & CP_CALL_HIDDEN && flags != ENGINE_TRACED_ROLE &&
-	    (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
+	if (call->flags & CP_CALL_HIDDEN && !(call->flags & CALL_UNKNOWN) &&
+	    flags != ENGINE_TRACED_ROLE && (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
 		c->rejected_condition++;
 	if (call->flags & CP_CALL_HIDDEN || !call->subject)
 		how = CP_CALL_ENDED;
@@ -395,10 +396,8 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 		.enter_ns = hit->event->e.ts_ns,
 	};
 
-	if (s->calls->condition && engine_condition_holds(s, hit) != CP_TRUE) {
-		s->calls->rejected_condition++;
+	if (s->calls->condition && engine_condition_refuses(s, hit, &call.flags, CALL_UNKNOWN))
 		return;
-	}
 	if (hit->image)
 		call.subject = engine_traced_function(s, hit->image, number);
 	s->calls->entering = &call;
@@ -479,9 +478,8 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 	if (!engine_traced_by_others(t)) {
 		call.flags |= CP_CALL_HIDDEN;
 	} else if (c->condition && !(e->e.flags & CP_HIT_DECIDED) &&
-		   engine_condition_holds(s, hit) != CP_TRUE) {
+		   engine_condition_refuses(s, hit, &call.flags, CALL_UNKNOWN)) {
 		call.flags |= CP_CALL_HIDDEN;
-		c->rejected_condition++;
 	} else if (keeps_entry(s, t)) {
 		call.data = engine_entry_keep(hit);
 	}

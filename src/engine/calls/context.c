@@ -11,12 +11,16 @@
 #include "engine/frames/frame.h"
 #include "engine/frames/frame_values.h"
 #include "engine/probes/sites.h"
+#include "engine/probes/trace.h"
 #include "engine/target/family.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/live.h"
 #include "engine/target/shapes.h"
 #include "engine/target/state.h"
+#include "inspect/build.h"
+#include "inspect/evaluate.h"
+#include "inspect/shapes.h"
 
 /* ---- captures ---- */
 
@@ -93,24 +97,117 @@ static struct cp_capture capture_of_entry(cprof_session *s, const struct engine_
 	};
 }
 
-enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit)
+/* ---- conditions ---- */
+
+/* A call whose condition is evaluated while its thread stands. */
+struct standing {
+	cprof_session *session;
+	const struct engine_traced *traced;
+	const struct cp_capture *capture;
+	struct cp_expression_env env;
+};
+
+static CP_ERROR argument_named(void *ctx, const char *name, const char *file, struct cp_thing *ret)
+{
+	const struct standing *st = ctx;
+	const struct cp_signature *signature = st->traced->signature;
+	struct cp_value_bytes bytes;
+	const char *own;
+	size_t i;
+
+	for (i = 0; !file && (own = cp_signature_name(signature, i)); i++) {
+		if (strcmp(own, name) != 0)
+			continue;
+		*ret = (struct cp_thing){ .type = cp_signature_type(signature, (int)i) };
+		if (!cp_signature_bytes(signature, st->capture, (int)i, st->env.values, &bytes)) {
+			ret->error = CPROF_VALUE_UNAVAILABLE;
+			return NULL;
+		}
+		ret->in_memory = bytes.address != 0;
+		ret->address = bytes.address;
+		ret->bytes = bytes.at;
+		ret->size = bytes.size;
+		return NULL;
+	}
+	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no argument %s", name);
+}
+
+static CP_ERROR type_named(void *ctx, const char *name, const struct cp_type **ret)
+{
+	const struct standing *st = ctx;
+
+	return st->env.shapes->find_type(st->env.shapes->ctx, name, ret);
+}
+
+static const char *symbol_of(void *ctx, uint64_t address)
+{
+	const struct standing *st = ctx;
+
+	return name_address(st->session, address);
+}
+
+static CP_ERROR holds_now(cprof_session *s, const struct engine_traced *t,
+			  const struct cp_capture *capture, enum cp_truth *ret)
+{
+	const struct cp_value_limits limits = engine_value_limits(s);
+	struct standing st = { s, t, capture, { 0 } };
+
+	if (!capture->memory || !capture->shapes)
+		return NULL;
+	st.env = (struct cp_expression_env){ .arena = &s->calls->arena->memory,
+					     .memory = capture->memory,
+					     .variable = argument_named,
+					     .type = type_named,
+					     .symbol = symbol_of,
+					     .ctx = &st,
+					     .values = s->calls->arena,
+					     .limits = &limits,
+					     .shapes = capture->shapes };
+	return cp_expression_holds(s->calls->condition, &st.env, ret);
+}
+
+/* The first reason is told at the end. */
+static void note_why(struct engine_calls *c, const char *why)
+{
+	if (!c->untold_why)
+		c->untold_why = strdup(why);
+}
+
+static enum cp_truth condition_holds(cprof_session *s, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
 	const struct engine_traced *t = c->traced.items[c->sites.items[hit->site].traced];
 	struct cp_capture capture = capture_of(s, hit, t);
+	enum cp_truth truth = CP_UNKNOWN;
 	const cprof_value *arguments;
-	enum cp_truth truth;
+	struct cp_error *err = NULL;
 	size_t count = 0;
 
-	c->untold++;
-	if (!t->signature)
-		return CP_UNKNOWN;
-	arguments = cp_signature_arguments(t->signature, &capture, c->arena, &count);
-	truth = cp_condition_holds(c->condition, arguments, count);
+	if (t->condition_lacks) {
+		note_why(c, t->condition_lacks);
+	} else if (t->signature && t->condition_held) {
+		err = holds_now(s, t, &capture, &truth);
+	} else if (t->signature) {
+		arguments = cp_signature_arguments(t->signature, &capture, c->arena, &count);
+		truth = cp_condition_holds(c->condition, arguments, count);
+	}
+	if (err)
+		note_why(c, err->what);
+	cp_error_free(err);
 	cp_value_arena_reset(c->arena);
 	c->told += truth != CP_UNKNOWN;
-	c->untold -= truth != CP_UNKNOWN;
+	c->untold += truth == CP_UNKNOWN;
 	return truth;
+}
+
+bool engine_condition_refuses(cprof_session *s, const struct engine_hit *hit, uint32_t *flags,
+			      uint32_t unknown)
+{
+	enum cp_truth truth = condition_holds(s, hit);
+
+	*flags |= truth == CP_UNKNOWN ? unknown : 0;
+	s->calls->rejected_condition += truth == CP_FALSE;
+	return truth != CP_TRUE;
 }
 
 /* ---- values ---- */

@@ -27,8 +27,10 @@ struct engine_entry {
 
 /* Copies what a leave needs of the entry; NULL without memory. */
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
-/* Does --when hold for the call that is entered? */
-enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
+/* Does --when leave out the call that is entered? *flags gets `unknown` where that can't be
+ * told. */
+bool engine_condition_refuses(cprof_session *s, const struct engine_hit *hit, uint32_t *flags,
+			      uint32_t unknown);
 
 /* May values of the context be made? False: x->error tells why not. */
 bool engine_context_can_read(struct engine_context *x);

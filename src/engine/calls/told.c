@@ -45,19 +45,27 @@ static uint64_t fetched_at(const struct engine_site *site, size_t number,
 	const struct cp_fetch *f = &site->list.fetches[number];
 	struct cp_fetched block;
 	uint64_t pointer;
+	uint32_t where;
+	bool beside;
 
 	if (f->from < CP_FETCH_BLOCK) {
 		pointer =
 			f->from == cp_arch_host()->sp ? told->event.sp : told->hit.regs.r[f->from];
 		return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
 	}
-	if ((size_t)f->from - CP_FETCH_BLOCK >= number)
+	beside = f->flags & CP_FETCH_BESIDE;
+	if ((size_t)f->from - CP_FETCH_BLOCK >= number || (beside && f->at >= number))
 		return 0;
+	where = beside ? 0 : f->at;
 	memcpy(&block, told->fetched + blocks[f->from - CP_FETCH_BLOCK], sizeof(block));
-	if (block.size < f->at + sizeof(pointer))
+	if (block.size < where + sizeof(pointer))
 		return 0;
-	memcpy(&pointer, told->fetched + blocks[f->from - CP_FETCH_BLOCK] + sizeof(block) + f->at,
+	memcpy(&pointer, told->fetched + blocks[f->from - CP_FETCH_BLOCK] + sizeof(block) + where,
 	       sizeof(pointer));
+	if (beside) {
+		memcpy(&block, told->fetched + blocks[f->at], sizeof(block));
+		pointer += block.address;
+	}
 	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
 }
 

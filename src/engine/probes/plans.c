@@ -31,6 +31,7 @@
 #include "engine/target/linker.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
+#include "inspect/condition_way.h"
 #include "unwind/pads.h"
 
 void engine_plans_free(struct engine_plans *plans)
@@ -215,8 +216,33 @@ static void set_captures_of_types(struct engine_calls *c, const struct engine_tr
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
 
+/* How the condition is decided for its calls, or why it means nothing there. */
+static void set_condition(const struct engine_calls *c, struct engine_traced *t)
+{
+	enum cp_condition_way way = CP_CONDITION_CAPTURED;
+	struct cp_detour_test tests[CP_DETOUR_TESTS];
+	struct cp_error *err;
+	int count;
+
+	free(t->condition_lacks);
+	t->condition_lacks = NULL;
+	t->condition_held = false;
+	if (!c->condition || !t->signature || !engine_traced_by_others(t))
+		return;
+	err = cp_condition_way(c->condition, t->signature, &way);
+	if (err)
+		t->condition_lacks = strdup(err->what);
+	cp_error_free(err);
+	/* What registers alone tell, a detour decides. */
+	count = cp_condition_tests(c->condition, t->signature, tests);
+	while (count > 0 && !tests[count - 1].value.reach)
+		count--;
+	t->condition_held = way == CP_CONDITION_HELD && count != 0;
+}
+
 static void set_captures(cprof_session *s, struct engine_traced *t)
 {
+	set_condition(s->calls, t);
 	if (!t->site_count)
 		return;
 	engine_fetches_clear(s->calls, t);

@@ -112,6 +112,8 @@ bool engine_holds(const cprof_session *s, const struct engine_traced *t,
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
 	    (t->flags & CPROF_CALL_INSTRUMENTATION_ELEMENTS && site->list.beyond))
 		return true;
+	if (site->kind == ENGINE_SITE_ENTRY && t->condition_held)
+		return true;
 	if (site->kind != ENGINE_SITE_EXIT && site->kind != ENGINE_SITE_RETURN)
 		return false;
 	return (t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature) ||

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls: from filters to breakpoints, from breakpoints to events. Private to
- * src/engine.
+ * Calls: from filters to breakpoints, from those to events. Private to src/engine.
  *
  *   filters ──► traced functions ──► sites ──► armed in each mapping   (plans.c, arm.c)
  *                     ▲                ▲
@@ -123,10 +122,12 @@ struct engine_traced {
 	struct cp_signature *signature; /* owned; NULL: no values asked for */
 	struct engine_fetching *fetching; /* owned; NULL: nothing */
 	bool type_anew; /* `signature` knows nothing, and types of another name may */
-	const char *called; /* the name of an ifunc by which it is asked for; NULL: none */
+	const char *called; /* the ifunc's name by which it is asked for; NULL: none */
 	struct cp_detour_plan *windows; /* owned; of its detours; NULL: none were planned */
 	unsigned planned; /* the flags that `windows` were planned for */
 	bool returns; /* it was not traced, and is again: nothing of it stands */
+	bool condition_held; /* its calls stand while the condition is evaluated */
+	char *condition_lacks; /* owned; why the condition means nothing there; or NULL */
 	bool counted; /* its sites were placed, and count as that */
 	uint8_t slow; /* enum engine_slow: why it has breakpoints instead */
 	uint32_t second_entries; /* by records, in the second that began then */
@@ -281,7 +282,8 @@ struct engine_calls {
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */
 	uint64_t events, rejected_inside, rejected_condition, unmatched;
-	uint64_t told, untold; /* calls of which the condition could be told, or not */
+	uint64_t told, untold; /* calls of which the condition could be told, or not; */
+	char *untold_why; /* owned; why not, of the first that said it; or NULL */
 	uint64_t armed_functions, armed_sites, detoured_functions, detoured_sites;
 	/* detours */
 	CP_VEC(struct engine_yielded) yielded; /* breakpoints that are still to be placed */

@@ -58,8 +58,10 @@ void engine_calls_free(cprof_session *s)
 		cp_signature_destroy(c->traced.items[i]->signature);
 		engine_fetches_drop(c->traced.items[i]);
 		engine_windows_drop(c->traced.items[i]);
+		free(c->traced.items[i]->condition_lacks);
 		free(c->traced.items[i]);
 	}
+	free(c->untold_why);
 	cp_declared_destroy(c->declared);
 	free(c->callers);
 	cp_vec_free(&c->traces);
@@ -129,10 +131,15 @@ void engine_calls_warn(cprof_session *s)
 
 	if (!s->calls)
 		return;
-	if (s->calls->untold && !s->calls->told)
-		engine_warn(s, "the condition could be told of no call: it names what no call had "
-			       "(arguments have names where there is debug information), leads to "
-			       "where nothing can be read, or divides by 0");
+	if (s->calls->untold)
+		engine_warn(s, "the condition could be told of %s%llu call%s: %s",
+			    s->calls->told ? "all but " : "none of ",
+			    (unsigned long long)s->calls->untold, s->calls->untold == 1 ? "" : "s",
+			    s->calls->untold_why
+				    ? s->calls->untold_why
+				    : "it names what they had not (arguments have names where "
+				      "there is debug information), leads to where nothing can be "
+				      "read, or divides by 0");
 	cp_vec_for_each(&s->calls->traces, t) {
 		for (n = 0, end = false; !end; n++) {
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);
@@ -366,6 +373,7 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.events = c->events,
 		.rejected_inside = t->hits_inside + c->rejected_inside,
 		.rejected_condition = c->rejected_condition,
+		.condition_unknown = c->untold,
 		.rejected_late = t->hits_late + c->late,
 		.unmatched = c->unmatched,
 		.functions = c->armed_functions,

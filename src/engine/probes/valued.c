@@ -62,6 +62,8 @@ static bool lead_fetches(const struct engine_site *site, struct engine_valued *v
 		const struct cp_fetch *f = &site->list.fetches[i];
 		struct engine_valued_fetch *to = &v->fetches[i];
 
+		if (f->flags & CP_FETCH_BESIDE)
+			return false;
 		if (f->from >= CP_FETCH_BLOCK) {
 			to->from = (uint8_t)(f->from - CP_FETCH_BLOCK + 1);
 			if (to->from > i || to->at + 8u > v->fetches[to->from - 1].size)

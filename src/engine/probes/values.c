@@ -51,7 +51,7 @@ static bool follow(const struct engine_site *site, size_t number, struct cp_deto
 			return false;
 		f = &site->list.fetches[f->from - CP_FETCH_BLOCK];
 	}
-	/* chain[count - 1] is where it begins. */
+	/* chain[count - 1] is where it begins, and what `first` has its pointer from. */
 	if (is_of_stack(f) && count > 1 && f->offset >= 0 &&
 	    f->offset + chain[count - 2]->at <= INT16_MAX) {
 		ret->kind = CP_DETOUR_STACK;
@@ -66,10 +66,19 @@ static bool follow(const struct engine_site *site, size_t number, struct cp_deto
 	if (count - from > CP_DETOUR_THROUGH + 1)
 		return false;
 	for (i = 0; i + from < count; i++) {
-		const struct cp_fetch *at = chain[count - 1 - from - i];
-		int64_t behind = i + from + 1 < count ? chain[count - 2 - from - i]->at : 0;
+		const struct cp_fetch *at = chain[count - 1 - from - i], *first;
+		const struct cp_fetch *next =
+			i + from + 1 < count ? chain[count - 2 - from - i] : NULL;
+		int64_t behind = next && !(next->flags & CP_FETCH_BESIDE) ? next->at : 0;
 
 		ret->at[i] = place(at->offset + behind, &far);
+		if (!(at->flags & CP_FETCH_BESIDE))
+			continue;
+		first = chain[count - 1 - from];
+		if (ret->beside || first != &site->list.fetches[at->at] || is_of_stack(first))
+			return false;
+		ret->beside = (uint8_t)i & 15;
+		ret->at[i] = place((int64_t)ret->at[i] + first->offset, &far);
 	}
 	ret->through = (uint8_t)(count - from - 1);
 	return !far;

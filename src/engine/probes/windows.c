@@ -117,7 +117,8 @@ static enum engine_slow why_asked(const cprof_session *s, const struct engine_tr
 	if (t->flags & NEEDS_STOP || engine_fetches_late(t) || reads_beyond(c, t) ||
 	    (c->cpu_time && engine_traced_by_others(t)))
 		return ENGINE_SLOW_STOP;
-	if (condition_of(c, t) && (!t->signature || tests_of(c, t, tests) < 0))
+	if (condition_of(c, t) &&
+	    (!t->signature || t->condition_held || t->condition_lacks || tests_of(c, t, tests) < 0))
 		return ENGINE_SLOW_CONDITION;
 	if (!can_record(c, t) || (t->signature && cp_signature_result_is_kept(t->signature)))
 		return ENGINE_SLOW_VALUES;

@@ -199,6 +199,7 @@ static const size_t sums[] = {
 	SUM_(call_records_unread),
 	SUM_(call_rejected_inside),
 	SUM_(call_rejected_condition),
+	SUM_(call_condition_unknown),
 	SUM_(call_rejected_late),
 	SUM_(call_unmatched),
 	SUM_(annotations_lost),

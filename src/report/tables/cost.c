@@ -115,6 +115,7 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 		const char *why;
 	} rejected[] = { { t->call_rejected_inside, "at jumps inside the function" },
 			 { t->call_rejected_condition, "where the condition did not hold" },
+			 { t->call_condition_unknown, "where it could not be evaluated" },
 			 { t->alloc_passed, "at allocations and frees that are not sampled" },
 			 { t->call_rejected_late, "at breakpoints just taken out" },
 			 { t->call_unmatched, "at the end of calls that began untraced" } };

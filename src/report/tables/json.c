@@ -274,10 +274,11 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_f64(j, "stops_per_event",
 		    t->calls ? cp_share(t->call_stops, t->calls) : cp_share(t->stops, t->samples));
 	cp_json_begin(j, "rejected", '{');
-	if (t->calls || t->call_stops) {
+	if (t->calls || t->call_stops || t->call_condition_unknown) {
 		cp_json_u64(j, "inside", t->call_rejected_inside);
 		cp_json_u64(j, "unsampled", t->alloc_passed);
 		cp_json_u64(j, "condition", t->call_rejected_condition);
+		cp_json_u64(j, "condition_unknown", t->call_condition_unknown);
 		cp_json_u64(j, "late", t->call_rejected_late);
 		cp_json_u64(j, "unmatched", t->call_unmatched);
 	}

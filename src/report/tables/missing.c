@@ -212,6 +212,18 @@ static void left_out(const struct cp_profile *p, const struct cp_look *look, str
 	doubt(out, look, text);
 }
 
+static void unknown_conditions(const struct cp_profile *p, const struct cp_look *look,
+			       struct cp_buf *text, struct cp_buf *out)
+{
+	uint64_t count = cp_record_final(p->record)->call_condition_unknown;
+
+	if (!count)
+		return;
+	cp_add_plural(text, count, "call is", "calls are");
+	cp_buf_str(text, " not here, for which the condition of --when could not be evaluated");
+	doubt(out, look, text);
+}
+
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -221,5 +233,6 @@ void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, s
 	cp_error_free(err);
 	cp_report_missing_calls(p, look, out);
 	left_out(p, look, &text, out);
+	unknown_conditions(p, look, &text, out);
 	missing_samples(p, look, &text, out);
 }

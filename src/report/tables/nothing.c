@@ -54,6 +54,11 @@ static void no_calls(const struct cp_record_info *info, const struct cp_record_t
 	cp_buf_str(out, "\nNo calls: ");
 	if (!t->call_functions) {
 		cp_buf_str(out, "no function was there that SPEC means");
+	} else if (t->call_condition_unknown) {
+		cp_buf_str(out, "the condition of --when could not be evaluated for ");
+		cp_add_count(out, t->call_condition_unknown);
+		cp_buf_str(out, t->call_rejected_condition ? ", and held for no other.\n" : ".\n");
+		return;
 	} else if (t->call_rejected_condition) {
 		cp_buf_str(out, "the condition of --when held for none.\n"
 				"  Without it all of them are shown.\n");

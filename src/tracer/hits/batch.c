@@ -117,6 +117,9 @@ static bool fetches_ok(const struct cp_fetch *fetches, unsigned count, uint32_t 
 			return false;
 		if (i && f->level < fetches[i - 1].level)
 			return false;
+		if (f->flags & CP_FETCH_BESIDE &&
+		    (!f->level || f->at >= i || fetches[f->at].level >= f->level))
+			return false;
 		room += sizeof(struct cp_fetched) + cp_align8(f->size);
 	}
 	*room_ret = (uint32_t)room;

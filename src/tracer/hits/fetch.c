@@ -66,10 +66,14 @@ static uint64_t fetch_address(const struct at *at, const struct site *site,
 	} else if (f->from < CP_FETCH_BLOCK) {
 		pointer = at->regs.r[f->from];
 	} else {
+		bool beside = f->flags & CP_FETCH_BESIDE;
+		uint32_t where = beside ? 0 : f->at;
+
 		block = blocks[f->from - CP_FETCH_BLOCK];
-		if (block->size < f->at + sizeof(pointer))
+		if (block->size < where + sizeof(pointer))
 			return 0;
-		memcpy(&pointer, (const uint8_t *)(block + 1) + f->at, sizeof(pointer));
+		memcpy(&pointer, (const uint8_t *)(block + 1) + where, sizeof(pointer));
+		pointer += beside ? blocks[f->at]->address : 0;
 	}
 	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
 }

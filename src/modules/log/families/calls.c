@@ -653,6 +653,7 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->call_stops = c.hits;
 	t->call_rejected_inside = c.rejected_inside;
 	t->call_rejected_condition = c.rejected_condition;
+	t->call_condition_unknown = c.condition_unknown;
 	t->call_rejected_late = c.rejected_late;
 	t->call_unmatched = c.unmatched;
 	t->call_functions = c.functions;
