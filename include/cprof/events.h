@@ -82,6 +82,8 @@ struct cprof_trace_event; /* cprof/trace.h */
  * for which a callback is enough. False: too late, or this cprof has no such source. Others:
  * cprof/heap.h, io.h, locks.h, maps.h, annotations.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
+/* Stacks of exception_throw are whole, and not just the 16 KiB that a detour copies. */
+CPROF_API bool cprof_profiler_enable_exception_stacks(void);
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
 /* Is the exception_throw being delivered of one that its handler throws again? [cb] */
 CPROF_API bool cprof_current_exception_rethrown(void);

@@ -208,24 +208,87 @@ many_throws() {
 	g++ -g -O1 "$@" -o many many.cpp
 }
 
+# by_both PROGRAM: what is told of its exceptions, with their stacks, is by detours (d.data,
+# d.sums, out) what it is by breakpoints.
+by_both() {
+	local which
+	"$CPROF" run --exceptions --stack -q -o d.data -- "$@" >out
+	"$CPROF" run --exceptions --stack --traps --max-rate=0 -q -o t.data -- "$@" >expected
+	diff expected out
+	for which in d t; do
+		"$CPROF" replay --json $which.data | jq -c '[.event, .type, .function, .rethrown, .line,
+			.file, .stack]' | sort >$which
+		"$CPROF" report --json $which.data | jq -c .exceptions >$which.sums
+	done
+	cmp t d
+	cmp t.sums d.sums
+}
+
 @test "what detours tell of them is what breakpoints do, and no throw is a stop" {
 	for flags in -DPLAIN -static -DFILTERED; do
 		many_throws "$flags"
-		"$CPROF" run --exceptions -q -o d.data -- ./many >out
-		"$CPROF" run --exceptions --traps --max-rate=0 -q -o t.data -- ./many >expected
-		diff expected out
-		for which in d t; do
-			"$CPROF" replay --json $which.data | jq -c '[.event, .type, .function, .rethrown,
-				.line, .file]' >$which
-			"$CPROF" report --json $which.data | jq -c .exceptions >$which.sums
-		done
-		cmp t d
-		cmp t.sums d.sums
+		by_both ./many
 		# As many as the program counted; each of `again` is caught twice.
 		assert_equal "$(jq -r '"\(.thrown) \(.caught)"' d.sums)" "$(cat out)"
 		[ "$(jq .rethrown d.sums)" -eq 300 ]
 		[ "$("$CPROF" report --json d.data | jq .overhead.stops)" -lt 900 ]
 	done
+}
+
+@test "exceptions on coroutines' stacks, in signals' handlers, threads and a forked child" {
+	cat >places.cpp <<-'END'
+		#include <csignal>
+		#include <cstdio>
+		#include <cstdlib>
+		#include <stdexcept>
+		#include <sys/wait.h>
+		#include <thread>
+		#include <ucontext.h>
+		#include <unistd.h>
+		#include <vector>
+		static thread_local int caught;
+		__attribute__((noinline)) void thrower() { throw std::runtime_error("here"); }
+		__attribute__((noinline)) void catching() { try { thrower(); } catch (std::exception &) { caught++; } }
+		static void twenty() { for (int i = 0; i < 20; i++) catching(); }
+		static ucontext_t outside, inside;
+		static void on_stack() { for (;;) { catching(); swapcontext(&inside, &outside); } }
+		static void resume(char *stack, size_t size) {
+			getcontext(&inside);
+			inside.uc_stack.ss_sp = stack;
+			inside.uc_stack.ss_size = size;
+			makecontext(&inside, on_stack, 0);
+			for (int i = 0; i < 20; i++) { swapcontext(&outside, &inside); catching(); }
+		}
+		__attribute__((noinline)) static void within() { char stack[65536]; resume(stack, sizeof(stack)); }
+		static void on_signal(int) { catching(); }
+		int main() {
+			static char stack[65536], alternate[65536];
+			struct sigaction action = {};
+			stack_t alt = { alternate, 0, sizeof(alternate) };
+			std::vector<std::thread> threads;
+			twenty();
+			for (int i = 0; i < 8; i++) threads.emplace_back(twenty);
+			for (auto &t : threads) t.join();
+			resume(stack, sizeof(stack));
+			within();
+			pid_t child = fork();
+			if (!child) { twenty(); _exit(0); }
+			waitpid(child, nullptr, 0);
+			action.sa_handler = on_signal;
+			for (int i = 0; i < 20; i++) {
+				action.sa_flags = i % 2 ? SA_ONSTACK : 0;
+				sigaltstack(&alt, nullptr);
+				sigaction(SIGUSR1, &action, nullptr);
+				raise(SIGUSR1);
+				catching();
+			}
+			printf("%d\n", caught);
+		}
+	END
+	g++ -g -O1 -pthread -o places places.cpp
+	by_both ./places
+	# Those of other threads and of the child are not among what it counted.
+	assert_equal "$(jq '.caught - 8 * 20 - 20' d.sums)" "$(cat out)"
 }
 
 @test "SIGKILL of cprof while exceptions are told leaves the program as it is" {

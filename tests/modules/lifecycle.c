@@ -48,16 +48,17 @@ static void cleanup(cprof_profiler *p)
 /* All that is for init alone. */
 static void too_late(cprof_profiler *p)
 {
-	printf("late: create %d load %d sampling %d allocations %d types %d clauses %d fileio %d "
+	printf("late: create %d load %d sampling %d allocations %d types %d clauses %d "
+	       "exception stacks %d fileio %d "
 	       "monitors %d "
 	       "mappings %d jit %d annotations %d coverage %d context %d cpu %d vector %d\n",
 	       cprof_profiler_create(p) != NULL, cprof_profiler_load("hello") == CPROF_OK,
 	       cprof_profiler_enable_sampling(p->handle), cprof_profiler_enable_allocations(),
 	       cprof_profiler_enable_allocation_types(), cprof_profiler_enable_clauses(),
-	       cprof_profiler_enable_fileio(), cprof_profiler_enable_monitors(),
-	       cprof_profiler_enable_mappings(), cprof_profiler_enable_jit(),
-	       cprof_profiler_enable_annotations(), cprof_profiler_enable_coverage(),
-	       cprof_profiler_enable_call_context_introspection(),
+	       cprof_profiler_enable_exception_stacks(), cprof_profiler_enable_fileio(),
+	       cprof_profiler_enable_monitors(), cprof_profiler_enable_mappings(),
+	       cprof_profiler_enable_jit(), cprof_profiler_enable_annotations(),
+	       cprof_profiler_enable_coverage(), cprof_profiler_enable_call_context_introspection(),
 	       cprof_profiler_enable_call_cpu_time(), cprof_profiler_enable_vector_state());
 	fflush(stdout);
 }

@@ -378,6 +378,7 @@ FUNCTION(bool, cprof_profiler_set_sample_mode, cprof_profiler_handle, cprof_samp
 FUNCTION(bool, cprof_profiler_get_sample_mode, cprof_profiler_handle, cprof_sample_mode *, uint32_t *)
 FUNCTION(bool, cprof_profiler_enable_allocations, void)
 FUNCTION(bool, cprof_profiler_enable_clauses, void)
+FUNCTION(bool, cprof_profiler_enable_exception_stacks, void)
 FUNCTION(bool, cprof_profiler_enable_fileio, void)
 FUNCTION(bool, cprof_profiler_enable_mappings, void)
 FUNCTION(bool, cprof_profiler_enable_monitors, void)

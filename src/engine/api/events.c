@@ -53,7 +53,7 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "method_free", RAISED, "the function's image was unloaded, or its code unregistered, while its process goes on" },
 	{ "method_begin_invoke", RAISED, "a traced function was entered, and its return address is in code that is not traced" },
 	{ "method_end_invoke", RAISED, "and was left again" },
-	{ "exception_throw", RAISED, "_Unwind_RaiseException of libgcc: C++, Rust, others" },
+	{ "exception_throw", RAISED, "_Unwind_RaiseException of libgcc: C++, Rust, others; by a detour its stack is that of a copy of 16 KiB, whole with enable_exception_stacks" },
 	{ "exception_clause", RAISED, "_Unwind_SetIP of libgcc: a landing pad, catch or cleanup; with enable_clauses; that none comes means that it is not caught only if the process is watched to its end" },
 	{ "gc_event", NONE, "native code has no collector; it could be emulated for the stops that cprof itself makes" },
 	{ "gc_allocation", RAISED, "a breakpoint where a function returns that allocates: malloc and its like, operator new, a global allocator of Rust's; with enable_allocations" },

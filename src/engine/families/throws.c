@@ -82,7 +82,7 @@ struct landing {
 #define LANDINGS_KEPT 64
 
 struct throws {
-	bool clauses;
+	bool clauses, stacks;
 	bool again; /* the exception being told was caught before */
 	const cprof_function *raise; /* the function that throws, once it was seen */
 	CP_VEC(struct flight) flights;
@@ -126,6 +126,22 @@ bool cprof_profiler_enable_clauses(void)
 		return false;
 	t->clauses = true;
 	return true;
+}
+
+bool cprof_profiler_enable_exception_stacks(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct throws *t = engine_may_ask(s) ? throws_get(s) : NULL;
+
+	if (!t)
+		return false;
+	t->stacks = true;
+	return true;
+}
+
+static bool wants_whole(const cprof_session *s)
+{
+	return throws_of(s)->stacks;
 }
 
 static void free_throws(cprof_session *s)
@@ -600,7 +616,7 @@ static const cprof_function *on_disarmed(cprof_session *s)
 }
 
 static const struct engine_role roles[ROLES] = {
-	[THROW] = { .entry = ENGINE_WITH_STACK, .arguments = 1, .often = 1, .near = true },
+	[THROW] = { .entry = ENGINE_WITH_STACK, .arguments = 1, .often = 1 },
 	[LANDING] = { .entry = CP_SITE_REGS, .arguments = 3, .often = LANDINGS },
 };
 
@@ -613,6 +629,7 @@ const struct engine_family engine_throws_family = {
 	.waits = true,
 	.role_of = role_of,
 	.copied = copied,
+	.wants_whole = wants_whole,
 	.entered = entered,
 	.unwinds = unwinds,
 	.things = "exceptions",

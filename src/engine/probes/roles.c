@@ -101,9 +101,11 @@ unsigned engine_role_captures(const cprof_session *s, const struct engine_traced
 enum engine_walks engine_role_walks(const cprof_session *s, const struct engine_traced *t,
 				    enum engine_site_kind kind)
 {
+	const struct engine_family *f = family_of(s, t);
+
 	if (!(engine_role_captures(s, t, kind) & CP_SITE_STACK))
 		return ENGINE_WALKS_NONE;
-	return role_of(s, t)->near ? ENGINE_WALKS_NEAR : ENGINE_WALKS_ALL;
+	return f->wants_whole && !f->wants_whole(s) ? ENGINE_WALKS_NEAR : ENGINE_WALKS_ALL;
 }
 
 bool engine_holds(const cprof_session *s, const struct engine_traced *t,

@@ -82,7 +82,6 @@ struct engine_role {
 	 * the stack a detour tells all. 0: a stop is needed. */
 	uint8_t arguments;
 	uint8_t often; /* as in struct engine_watch, but 0: as often as those that are named */
-	bool near; /* of its stack a detour's copy is enough, however deep it is */
 };
 
 /* What ends a process's memory, or part of it: a family may read it before. */
@@ -139,6 +138,8 @@ struct engine_family {
 	/* What is copied at the entry (engine_fetches_of_role()), valid as long as the session;
 	 * how many. */
 	size_t (*copied)(cprof_session *s, uint8_t role, const struct cp_fetch **ret);
+	/* Are stacks wanted that are deeper than what a detour copies? Without, always. */
+	bool (*wants_whole)(const cprof_session *s);
 	/* Is a sample of the calls enough? Then *ret is what the tracer has to know. */
 	bool (*sampled)(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret);
 	/* A function with a role is entered: puts what has to be known at its end into

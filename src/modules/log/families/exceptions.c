@@ -155,6 +155,8 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_exception_throw_callback(log->handle, on_throw);
 	cprof_profiler_set_exception_clause_callback(log->handle, on_clause);
 	cprof_profiler_enable_clauses();
+	if (log->stacks)
+		cprof_profiler_enable_exception_stacks();
 	cp_recorder_watch_disarmed(log);
 }
 
