@@ -18,7 +18,7 @@ BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overh
               threads.many_threads, threads.spinning_threads, threads.stack_once, programs.first_sample, programs.redis,
               programs.top,
               programs.recording_size, calls.calls, calls.lengths, calls.arming, detours.detours,
-              detours.allocations, coverage.coverage, coverage.starts, short.short,
+              detours.allocations, detours.exceptions, coverage.coverage, coverage.starts, short.short,
               annotations.annotations, inspected.inspected, large.large]
 
 

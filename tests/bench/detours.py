@@ -1,4 +1,4 @@
-"""What a call costs that is seen without a stop, and an allocation."""
+"""What a call costs that is seen without a stop, an allocation, and an exception."""
 import statistics
 import subprocess
 
@@ -112,4 +112,38 @@ def allocations(table, quick):
         "run --allocs (the first 150,000, then in pieces)": watched,
         "run --allocs=512K (a sample)": lambda: sampled("512K"),
         "heaptrack": with_heaptrack,
+    }, "s", "alone")
+
+
+def throws():
+    """Builds, once, a program that throws and catches 100,000 exceptions."""
+    target = BUILD / "bench-throws"
+    if not target.exists():
+        text = ("#include <stdexcept>\n"
+                '__attribute__((noinline)) void thrower() { throw std::runtime_error("thrown"); }\n'
+                "int main() { int caught = 0; for (int i = 0; i < 100000; i++) "
+                "try { thrower(); } catch (std::exception &) { caught++; } return caught != 100000; }\n")
+        subprocess.run([need("c++"), "-O1", "-g", "-x", "c++", "-", "-o", str(target)], input=text,
+                       text=True, check=True)
+    return str(target)
+
+
+def caught(*options):
+    """Seconds of a program of which every exception has to be there."""
+    with recording() as data:
+        took = seconds([CPROF, "run", "-q", "-o", data, "--exceptions", "--max-rate=0", *options, "--", throws()])
+        told = report(data)["exceptions"]
+        if (told["thrown"], told["caught"]) != (100000, 100000):
+            raise LeftOut(f"{told['thrown']} thrown and {told['caught']} caught of 100,000")
+    return took
+
+
+def exceptions(table, quick):
+    """a hundred thousand exceptions thrown and caught"""
+    table.section("100,000 exceptions thrown and caught")
+    compare(table, 1 if quick else 5, {
+        "alone": lambda: seconds([throws()]),
+        "run --exceptions": caught,
+        "run --exceptions --stack": lambda: caught("--stack"),
+        "run --exceptions --traps": lambda: caught("--traps"),
     }, "s", "alone")
