@@ -68,6 +68,7 @@ struct cp_type {
 	const struct cp_type *containing; /* MEMBER_POINTER: the class; or NULL */
 	_Atomic(const struct cp_type_details *) details; /* NULL: not read yet */
 	_Atomic(const struct cp_type *) definition; /* of one that is DECLARED, once found */
+	_Atomic uint16_t shape; /* what was found for it once (inspect/shapes.c); 0: not asked */
 	struct cp_unit *unit; /* where it comes from: for the reader */
 	uint64_t die;
 	/* ARRAY whose count a frame tells: NULL, or what does. */

@@ -31,9 +31,13 @@ const struct cp_type cp_shape_enumerator = { .kind = CP_TYPE_ARRAY,
 
 bool cp_shape_fits(const char *pattern, const char *name)
 {
-	const char *star = strchr(pattern, '*');
-	size_t size = star ? (size_t)(star - pattern) : strlen(pattern);
+	const char *star;
+	size_t size;
 
+	if (*pattern != *name && *pattern != '*') /* nearly all of them, at each value */
+		return false;
+	star = strchr(pattern, '*');
+	size = star ? (size_t)(star - pattern) : strlen(pattern);
 	if (strncmp(pattern, name, size) != 0)
 		return false;
 	if (!star || !star[1])
@@ -70,6 +74,31 @@ static const struct cp_shape_row *next_shipped(const struct cp_type *t,
 	return row ? row : next_in(cp_shapes_rust, cp_shapes_rust_count, t, previous);
 }
 
+/* The first of those, which each value of the type asks for. */
+static const struct cp_shape_row *first_shipped(const struct cp_type *t)
+{
+	const size_t cplusplus = cp_shapes_cplusplus_count;
+	_Atomic uint16_t *known = t->unit ? &((struct cp_type *)(uintptr_t)t)->shape : NULL;
+	uint16_t number = known ? atomic_load_explicit(known, memory_order_relaxed) : 0;
+	const struct cp_shape_row *row;
+
+	if (number > 1)
+		return number - 2u < cplusplus ? &cp_shapes_cplusplus[number - 2]
+					       : &cp_shapes_rust[number - 2 - cplusplus];
+	if (number)
+		return NULL;
+	row = next_shipped(t, NULL);
+	if (!row)
+		number = 1;
+	else if (row >= cp_shapes_cplusplus && row < cp_shapes_cplusplus + cplusplus)
+		number = (uint16_t)(2 + (row - cp_shapes_cplusplus));
+	else
+		number = (uint16_t)(2 + cplusplus + (size_t)(row - cp_shapes_rust));
+	if (known)
+		atomic_store_explicit(known, number, memory_order_relaxed);
+	return row;
+}
+
 const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const struct cp_type *t,
 					 const struct cp_shape_row *previous)
 {
@@ -84,7 +113,9 @@ const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const s
 	for (; (mine || !previous) && i < owned; i++)
 		if (cp_shape_fits(own[i].type, t->name))
 			return &own[i];
-	return t->flags & CP_TYPE_CLASSES ? next_shipped(t, previous) : NULL;
+	if (!(t->flags & CP_TYPE_CLASSES))
+		return NULL;
+	return previous && !mine ? next_shipped(t, previous) : first_shipped(t);
 }
 
 bool cp_shape_is_plain(const struct cp_type *t)
