@@ -66,6 +66,9 @@ differ() { sed -n 's/^ .*: cprof \([0-9]*\), gcov \([0-9]*\)   | /\1 \2 /p' <<<"
 		--plain=p-plain --gcov=p-gcov --only=cover_jumps
 	assert_equal "$status" 0
 	agreed 60 90
+	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" \
+		--plain=p-plain --gcov=p-gcov --only=cover_jumps
+	assert_equal "$status" 0
 }
 
 # An inlined function is called as often as gcov counts its first line.

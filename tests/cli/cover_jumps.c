@@ -137,6 +137,23 @@ out:
 	return hold;
 }
 
+#define CASES(n) case 'x': if (n > 9) { n = 0; return 1; } /* fall through */ \
+		case 'a': case 'b': n += 1; break; \
+		case 'y': if (n > 8) { n = 0; return 2; } n += 2; break;
+
+static int scans(const char *text)
+{
+	int n = 0;
+
+	while (*text) {
+		switch (*text++) {
+		CASES(n)
+		case 'c': n++; break;
+		}
+	}
+	return n;
+}
+
 static void ends_on_brace(int n)
 {
 	if (n & 1) {
@@ -156,7 +173,7 @@ int main(void)
 	for (i = 0; i < 200; i++) sum += on_a_line(i), sum += in_the_middle(i);
 	for (i = 0; i < 200; i++) { sum += retried(i); last(i); }
 	for (i = 0; i < 200; i++)
-		ends_on_brace(i), sum += looks(i) + loops(i) + switches(i) + conditions(i % 3, i % 2), early(i), early_brace(i), early_value(i);
+		ends_on_brace(i), sum += scans(i ? "abca" : "c") + looks(i) + loops(i) + switches(i) + conditions(i % 3, i % 2), early(i), early_brace(i), early_value(i);
 	zero = sum == 42;
 	for (i = 0; i < 1000; i++)
 		quits(i);

@@ -182,6 +182,19 @@ static bool tell_blocks(struct telling *t, const struct engine_covered *f)
 	return true;
 }
 
+/* Is the row a statement's? gcc begins a row that is none where just the discriminator is
+ * another one: in the arms of a switch, or of a macro, that are on one line. */
+static bool is_statement(const struct cp_line_table *lines, size_t number)
+{
+	const struct cp_line_row *row = &lines->rows.items[number];
+
+	for (; number && !(row->flags & CP_LINE_STATEMENT); number--, row--)
+		if (row[-1].flags & CP_LINE_END || row[-1].file != row->file ||
+		    row[-1].line != row->line || row[-1].column != row->column)
+			return false;
+	return row->flags & CP_LINE_STATEMENT;
+}
+
 /* The row before `next`, if the line that it begins reaches on to there. */
 static const struct cp_line_row *row_before(const struct cp_line_table *lines, size_t next)
 {
@@ -223,12 +236,11 @@ static bool add_row(struct telling *t, const struct cp_line_row *row, uint32_t b
 }
 
 /* Flags of a row in whose middle a block, or a piece of one, begins. */
-static unsigned flags_inside(const struct telling *t, uint32_t number,
-			     const struct cp_line_row *row)
+static unsigned flags_inside(const struct telling *t, uint32_t number, size_t row)
 {
 	size_t n = cp_vec_partition(&t->pieces, first, *first < number);
 
-	return (row->flags & CP_LINE_STATEMENT ? CPROF_COVERAGE_ROW_INSIDE : 0) |
+	return (is_statement(&t->sources->lines, row) ? CPROF_COVERAGE_ROW_INSIDE : 0) |
 	       (t->pieces.items[n] != number ? CPROF_COVERAGE_ROW_CUT : 0);
 }
 
@@ -244,7 +256,7 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 		   !(lines->rows.items[next].flags & CP_LINE_END);
 
 	if (before && !own &&
-	    !add_row(t, before, number, b->address, flags_inside(t, number, before)))
+	    !add_row(t, before, number, b->address, flags_inside(t, number, next - 1)))
 		return false;
 	for (i = next; i < lines->rows.count && lines->rows.items[i].address < end; i++) {
 		const struct cp_line_row *row = &lines->rows.items[i];
@@ -252,6 +264,8 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 
 		if (row->flags & CP_LINE_END || !row->line)
 			continue;
+		if (!flags && row->address == b->address && is_statement(lines, i))
+			flags = CPROF_COVERAGE_ROW_INSIDE;
 		if (i + 1 < lines->rows.count && row[1].address == row->address &&
 		    !(row[1].flags & CP_LINE_END))
 			flags |= CPROF_COVERAGE_ROW_EMPTY;
