@@ -7,9 +7,8 @@
  * mapped there, at `hint` if nothing else is there, its first ring at `address`, too, for
  * threads that have none yet. Answers
  * the address of all, and a descriptor to read and write it. EBUSY: the program uses gs.
- * EEXIST with an address: threads may have rings of an earlier cprof; `threads` rings with
- * the first at that address take their place. The last ring stays closed, for threads
- * that get none.
+ * EEXIST with an address: threads may have rings of an earlier cprof; at least `threads` rings
+ * with the first at that address take their place.
  */
 #ifndef CP_LINK_CODE_H
 #define CP_LINK_CODE_H
@@ -20,6 +19,9 @@
 
 /* The name of the file of memory that rings are in. */
 #define CP_RINGS_NAME "cprof-rings"
+/* The one that stays closed, for threads that get none; as the first does, for those that have
+ * none yet. */
+#define CP_RINGS_CLOSED 1u
 
 /* CP_REQUEST_CODE: the batch at `first` of the plan area, `size` bytes, in `pid`; for the
  * sites of an ARM that follows. It has memory to be mapped, executable, and what

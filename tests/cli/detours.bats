@@ -283,7 +283,7 @@ same() {
 	${CC:-cc} -O1 -falign-functions=16 -g -o sorts sorts.c
 	local options
 	for options in '' '-a -r'; do
-		# shellcheck disable=SC2086
+
 		"$CPROF" run -q $options -t compare -o x.data -- ./sorts
 		"$CPROF" replay --json x.data | jq -c 'select(.event == "leave")' >leaves
 		# The first one is looked at: the C library's code is not traced. Others cost what
@@ -719,4 +719,94 @@ END
 	run "$CPROF" report pair.data
 	assert_output --partial '1 function, 1 by detours'
 	assert_output --regexp ' 0 stops'
+}
+
+@test "a program that limits its address space has what it allows itself" {
+	gcc -O1 -pthread -o limited -x c - <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/resource.h>
+		__attribute__((noinline)) long work(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+		int main(void)
+		{
+			struct rlimit limit = { 200 << 20, 200 << 20 };
+			long i, sum = 0;
+			char *block;
+			setrlimit(RLIMIT_AS, &limit);
+			for (i = 0; i < 1000; i++)
+				sum += work(i);
+			block = malloc(150 << 20);
+			if (block)
+				memset(block, 1, 150 << 20);
+			printf("%s %ld\n", block ? "all" : "none", sum);
+			return 0;
+		}
+	END
+	for options in '-t work' '-t work --traps' --allocs '-c --count --image=limited'; do
+		# shellcheck disable=SC2086 # several words
+		run "$CPROF" run -q -o limited.data $options -- ./limited
+		assert_output 'all 500500'
+	done
+}
+
+# More than are mapped at first, in threads and in children of theirs; and more than there are.
+@test "each of many threads has a ring, and what those do that have none is said to be lost" {
+	gcc -O1 -pthread -o many -x c - <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static pthread_barrier_t all;
+		__attribute__((noinline)) long work(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+		static void *run(void *sum)
+		{
+			long i, *to = sum;
+			for (i = 0; i < 100; i++)
+				*to += work(i);
+			pthread_barrier_wait(&all);
+			for (i = 0; i < 100; i++)
+				*to += work(i);
+			pthread_barrier_wait(&all);
+			return NULL;
+		}
+		int main(int argc, char **argv)
+		{
+			int n = atoi(argv[1]), children = atoi(argv[2]), i, status, bad = 0;
+			pthread_t threads[n];
+			long sum[n + 1];
+			pthread_barrier_init(&all, NULL, (unsigned)n + 1);
+			for (i = 0; i <= n; i++)
+				sum[i] = 0;
+			for (i = 0; i < n; i++)
+				pthread_create(&threads[i], NULL, run, &sum[i]);
+			pthread_barrier_wait(&all);
+			for (i = 0; i < children; i++)
+				if (!fork()) {
+					for (i = 0; i < 200; i++)
+						sum[n] += work(i);
+					_exit(sum[n] != 20100);
+				}
+			pthread_barrier_wait(&all);
+			for (i = 0; i < n; i++) {
+				pthread_join(threads[i], NULL);
+				bad |= sum[i] != 10100;
+			}
+			while (wait(&status) > 0)
+				bad |= status;
+			return argc != 3 || bad;
+		}
+	END
+	calls() {
+		"$CPROF" report --json many.data | jq -c '[.calls.functions[] | .calls]'
+	}
+	"$CPROF" run -q -o many.data -t work --max-rate=0 -- ./many 60 20
+	assert_equal "$(calls)" '[16000]'
+	run "$CPROF" report many.data
+	refute_output --partial 'found no room'
+	"$CPROF" run -q -o many.data -t work --max-rate=0 -- ./many 530 0
+	assert_equal "$(calls)" '[102000]' # of 106,000
+	run "$CPROF" report many.data
+	assert_output --partial '8,000 events of calls found no room'
 }

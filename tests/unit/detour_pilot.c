@@ -259,7 +259,7 @@ int pilot_rings(struct pilot *p)
 	int fd = -1, err = pilot_request(p, rq, &answer, &fd);
 
 	/* Those of one that was here before are at another place. */
-	if (err == EEXIST && answer.address && answer.threads == PILOT_RINGS) {
+	if (err == EEXIST && answer.address && answer.threads <= PILOT_RINGS) {
 		p->rings.zero = (uint32_t)answer.address;
 		return pilot_rings(p);
 	}

@@ -38,10 +38,18 @@
 #define FAR (UINT64_C(16) << 30) /* bytes from anything else */
 #define LOW_ROOM (UINT64_C(16) << 20) /* left free beside mappings there */
 
+/* What one of the two rings that stay closed has not room for. */
+static uint64_t lost_in(const struct engine_rings *rings, size_t number)
+{
+	const struct cp_detour_ring *ring =
+		(const void *)(rings->memory + number * cp_detour_ring_size(rings->code.log));
+
+	return __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+}
+
 void engine_rings_settle(cprof_session *s, struct engine_rings *rings, bool asking)
 {
-	const struct cp_detour_ring *zero = (const void *)rings->memory;
-	uint64_t lost = __atomic_load_n(&zero->lost, __ATOMIC_RELAXED);
+	uint64_t lost = lost_in(rings, 0);
 
 	if (rings->asking)
 		s->calls->records_lost += lost - rings->zero_lost;
@@ -55,10 +63,12 @@ uint64_t engine_rings_lost(const cprof_session *s)
 	struct engine_rings *const *rings;
 	uint32_t i;
 
-	cp_vec_for_each(&s->calls->rings, rings)
+	cp_vec_for_each(&s->calls->rings, rings) {
+		lost += lost_in(*rings, CP_RINGS_CLOSED);
 		for (i = 0; i < (*rings)->used; i++)
 			if ((*rings)->items[i].records.ring)
 				lost += cp_records_untold(&(*rings)->items[i].records);
+	}
 	return lost;
 }
 
@@ -118,6 +128,7 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
 	if (rings->memory) {
 		engine_rings_settle(s, rings, false);
+		s->calls->records_lost += lost_in(rings, CP_RINGS_CLOSED);
 		munmap(rings->memory, rings->size);
 	}
 	for (i = 0; rings->items && i < rings->count; i++)
@@ -265,7 +276,7 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 	errnum = ask(p, &rq, &answer, &fd);
 	if (errnum == EEXIST && answer.address) { /* threads have rings of an earlier cprof */
 		rq.address = answer.address;
-		rq.first = answer.threads;
+		rq.first = answer.threads > rq.first ? answer.threads : rq.first;
 		errnum = ask(p, &rq, &answer, &fd);
 	}
 	if (errnum || fd < 0)

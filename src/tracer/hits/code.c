@@ -138,9 +138,27 @@ static int make_file(struct injection *in, uint64_t size, int64_t *theirs_ret)
 	return -EIO;
 }
 
-/* *at_ret: of all of them; not 0: there they shall be, in the place of others. */
-static int map_rings(struct injection *in, const struct cp_request *rq, int *fd_ret,
-		     uint64_t *at_ret)
+/* The first *mapped_ret rings, behind which there is room for the others; else all of them. Not
+ * at 0: in the place of others. */
+static int64_t map_first(struct injection *in, const struct cp_request *rq, int64_t fd, uint64_t at,
+			 uint64_t *mapped_ret)
+{
+	int64_t ret = -1;
+
+	if (at)
+		return map_shared(in, at, *mapped_ret * rq->size, fd, MAP_FIXED);
+	if (rq->hint)
+		ret = map_shared(in, rq->hint, *mapped_ret * rq->size, fd, MAP_FIXED_NOREPLACE);
+	if (!failed(ret))
+		return ret;
+	*mapped_ret = rq->first;
+	return map_shared(in, 0, rq->first * rq->size, fd, 0);
+}
+
+/* *at_ret: of all of them; not 0: there they shall be, in the place of others. At least the
+ * first *mapped_ret of them are. */
+static int map_rings(struct injection *in, const struct cp_request *rq, uint64_t *mapped_ret,
+		     int *fd_ret, uint64_t *at_ret)
 {
 	int fixed = *at_ret ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	int64_t theirs = -1, zero = 0, all = 0;
@@ -148,9 +166,7 @@ static int map_rings(struct injection *in, const struct cp_request *rq, int *fd_
 
 	if (fd >= 0) {
 		zero = map_shared(in, rq->address, rq->size, theirs, fixed);
-		all = failed(zero) ? zero
-				   : map_shared(in, *at_ret ? *at_ret : rq->hint,
-						rq->first * rq->size, theirs, *at_ret ? fixed : 0);
+		all = failed(zero) ? zero : map_first(in, rq, theirs, *at_ret, mapped_ret);
 	}
 	if (!failed(theirs))
 		inject_call(in, SYS_close, (const uint64_t[6]){ (uint64_t)theirs });
@@ -174,18 +190,21 @@ static int place_rings(struct tracer *tr, struct space *space, const struct cp_r
 		       struct earlier *earlier)
 {
 	unsigned log = log_of(rq->size);
-	uint64_t at = earlier->base, base, i;
+	uint64_t at = earlier->base, base,
+		 mapped = rq->first < RINGS_FIRST ? rq->first : RINGS_FIRST, i;
 	struct injection in;
 	int err, fd = -1;
 
 	err = ask_begin(tr, space, &in);
 	if (err)
 		return err;
+	if (mapped < earlier->number)
+		mapped = earlier->number;
 	base = cp_arch_ring_base(in.regs) + earlier->zero - earlier->base;
 	if (cp_arch_ring_base(in.regs) && base >= earlier->number * rq->size)
 		err = EBUSY;
 	else
-		err = map_rings(&in, rq, &fd, &at);
+		err = map_rings(&in, rq, &mapped, &fd, &at);
 	ask_end(tr, &in);
 	if (err)
 		return err;
@@ -195,10 +214,44 @@ static int place_rings(struct tracer *tr, struct space *space, const struct cp_r
 		return ENOMEM;
 	space->rings->zero = rq->address;
 	space->rings->base = at;
+	space->rings_mapped = (uint32_t)mapped;
 	for (i = 0; i < earlier->number; i++)
 		if (earlier->stale[i])
 			rings_mark_stale(space->rings, (uint32_t)i);
 	return 0;
+}
+
+/* The next ones, by a thread that is stopped. */
+static bool map_more(struct tracer *tr, struct thread *t, uint64_t number)
+{
+	struct space *space = t->process->space;
+	const struct rings *rings = space->rings;
+	const uint64_t args[6] = { rings->base, space->rings_mapped * rings->size,
+				   number * rings->size };
+	struct injection in;
+	bool ok;
+
+	if (!inject_here(tr, t, &in))
+		return false;
+	/* Only where it finds back should we be killed meanwhile. */
+	ok = in.guard && inject_call(&in, SYS_mremap, args) == (int64_t)rings->base;
+	inject_end(tr, &in);
+	if (ok)
+		space->rings_mapped = (uint32_t)number;
+	return ok;
+}
+
+bool code_reach_ring(struct tracer *tr, struct thread *t, uint32_t ring)
+{
+	const struct space *space = t->process->space;
+	uint64_t twice = 2 * (uint64_t)space->rings_mapped, all = space->rings->number;
+
+	if (ring < space->rings_mapped)
+		return true;
+	if (twice <= ring)
+		twice = ring + UINT64_C(1);
+	return map_more(tr, t, twice < all ? twice : all) ||
+	       (twice > ring + UINT64_C(1) && map_more(tr, t, ring + UINT64_C(1)));
 }
 
 static int make_rings(struct tracer *tr, struct space *space, const struct cp_request *rq,
@@ -215,7 +268,7 @@ static int make_rings(struct tracer *tr, struct space *space, const struct cp_re
 		return err;
 	if (!find_earlier(rq->pid, rq->size, &earlier))
 		return EBUSY;
-	if (earlier.base && (earlier.zero != rq->address || earlier.number != rq->first)) {
+	if (earlier.base && (earlier.zero != rq->address || earlier.number > rq->first)) {
 		ret->address = earlier.zero;
 		ret->threads = (uint32_t)earlier.number;
 		return EEXIST;

@@ -15,8 +15,10 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "link/code.h"
 #include "tracer/captures/capture.h"
 #include "tracer/hits/at.h"
+#include "tracer/hits/code.h"
 #include "tracer/hits/foreign.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
@@ -234,7 +236,11 @@ static uint64_t ring_for(struct tracer *tr, struct thread *t, bool *new_ret)
 		return rings_base(rings, t->ring);
 	if (t->process->guest || t->rings || tr->ending ||
 	    !rings_give(rings, t, tr->link->shared->tail))
-		return rings_base(rings, rings_closed(rings));
+		return rings_base(rings, CP_RINGS_CLOSED);
+	if (!code_reach_ring(tr, t, t->ring)) {
+		rings_take_back(t, tr->link->shared->tail);
+		return rings_base(rings, CP_RINGS_CLOSED);
+	}
 	*new_ret = true;
 	return rings_base(rings, t->ring);
 }

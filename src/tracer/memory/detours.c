@@ -174,6 +174,9 @@ bool detours_share(struct space *to, const struct space *from)
 		(*b)->users++;
 	}
 	to->rings = from->rings;
+	/* The parent may have got more since it forked. */
+	to->rings_mapped = from->rings_mapped <= RINGS_FIRST ? from->rings_mapped
+							     : rings_mapped(from->rings, to->pid);
 	if (to->rings)
 		to->rings->users++;
 	return true;
@@ -189,6 +192,7 @@ void detours_forget(struct space *space)
 	cp_vec_free(&space->chunks);
 	rings_release(space->rings);
 	space->rings = NULL;
+	space->rings_mapped = 0;
 }
 
 static bool is_of_range(const struct code_batch *b, uint64_t start, uint64_t size)

@@ -2,11 +2,13 @@
 #include "tracer/memory/rings.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "link/code.h"
 #include "link/records.h"
 #include "tracer/known/regs.h"
 #include "tracer/known/state.h"
@@ -40,9 +42,10 @@ struct rings *rings_create(int fd, uint32_t number, unsigned log)
 				 .size = size,
 				 .uses = uses };
 	/* The others when they are given: that `head` is not 0 tells that one was. */
-	for (i = 0; i < number; i += number - 1)
+	for (i = 0; i <= CP_RINGS_CLOSED; i++) {
 		cp_records_create(ring_at(rings, i), log);
-	uses[0].taken = uses[number - 1].taken = true;
+		uses[i].taken = true;
+	}
 	return rings;
 }
 
@@ -54,6 +57,20 @@ void rings_release(struct rings *rings)
 	cp_close_fd(&rings->fd);
 	free(rings->uses);
 	free(rings);
+}
+
+uint32_t rings_mapped(const struct rings *rings, pid_t pid)
+{
+	unsigned long start, end;
+	char path[64], line[512];
+	uint32_t ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	CP_FCLOSE FILE *maps = fopen(path, "re");
+	while (!ret && maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start == rings->base)
+			ret = (uint32_t)((end - start) / rings->size);
+	return ret;
 }
 
 bool rings_find(const struct rings *rings, uint64_t base, uint32_t *ret)
@@ -71,14 +88,9 @@ uint64_t rings_base(const struct rings *rings, uint32_t ring)
 	return rings->base + ring * rings->size - rings->zero;
 }
 
-uint32_t rings_closed(const struct rings *rings)
-{
-	return rings->number - 1;
-}
-
 void rings_mark_stale(struct rings *rings, uint32_t ring)
 {
-	if (!ring || ring == rings_closed(rings))
+	if (ring <= CP_RINGS_CLOSED)
 		return;
 	rings->uses[ring].taken = true;
 	cp_records_create(ring_at(rings, ring), rings->log);
@@ -150,7 +162,7 @@ bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 	uint64_t wait;
 	uint32_t i;
 
-	for (i = 1; i < rings->number; i++) {
+	for (i = CP_RINGS_CLOSED + 1; i < rings->number; i++) {
 		struct ring_use *use = &rings->uses[i];
 
 		if (use->taken || use->until_tail > tail ||

@@ -4,9 +4,12 @@
  * forked children, the controller and we have mapped.
  *
  *     ring 0    closed, for threads that have none yet: also mapped at `zero`
- *     1 ...     a thread's own each. Those that an earlier cprof gave to threads are as the
+ *     1         closed, for threads that get none
+ *     2 ...     a thread's own each. Those that an earlier cprof gave to threads are as the
  *               first one: who still has one of them gets another
- *     the last  closed, for threads that get none
+ *
+ * A program has as many mapped as its threads need, and at least RINGS_FIRST: what it maps
+ * counts where it limits its address space.
  */
 #ifndef CP_TRACER_RINGS_H
 #define CP_TRACER_RINGS_H
@@ -20,6 +23,7 @@ struct cp_detour_ring;
 struct thread;
 
 #define RINGS_LEAST 3u
+#define RINGS_FIRST 16u
 #define RINGS_MOST 16384u
 
 struct ring_use {
@@ -41,13 +45,14 @@ struct rings {
 
 /* Of the file `fd`, which it takes, closed. NULL: without memory. */
 struct rings *rings_create(int fd, uint32_t number, unsigned log);
+/* So many of them does the process have mapped, from the first. */
+uint32_t rings_mapped(const struct rings *rings, pid_t pid);
 /* Somebody may have that one since before. */
 void rings_mark_stale(struct rings *rings, uint32_t ring);
 void rings_release(struct rings *rings);
 /* The ring that a base of gs leads to; false: that is none of these. */
 bool rings_find(const struct rings *rings, uint64_t base, uint32_t *ret);
 uint64_t rings_base(const struct rings *rings, uint32_t ring);
-uint32_t rings_closed(const struct rings *rings);
 /* The thread gets a ring of its own, open. False: there is none left. */
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail);
 /* It has none any more: another thread may get it when the controller is past `until`. */

@@ -119,6 +119,7 @@ struct space {
 	CP_VEC(struct code_batch *) code;
 	CP_VEC(struct chunk) chunks;
 	struct rings *rings; /* NULL: none */
+	uint32_t rings_mapped; /* so many of them are, from the first */
 	struct cp_map
 		faults; /* addresses of instructions of which faults were told (hits/fault.c) */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */

@@ -196,7 +196,7 @@ void jumps_unmap(struct tracer *tr, struct injection *in)
 	if (has_others(tr, in) || space->left)
 		return;
 	unmap(in, rings->zero, rings->size);
-	unmap(in, rings->base, rings->number * rings->size);
+	unmap(in, rings->base, space->rings_mapped * rings->size);
 }
 
 /* ---- those that were left ---- */
