@@ -283,7 +283,7 @@ same() {
 	${CC:-cc} -O1 -falign-functions=16 -g -o sorts sorts.c
 	local options
 	for options in '' '-a -r'; do
-
+		# shellcheck disable=SC2086
 		"$CPROF" run -q $options -t compare -o x.data -- ./sorts
 		"$CPROF" replay --json x.data | jq -c 'select(.event == "leave")' >leaves
 		# The first one is looked at: the C library's code is not traced. Others cost what
