@@ -234,9 +234,8 @@ enum cp_request_type {
  * threads stop on their way out and are held until the controller has released that
  * event. SIGNALS: each delivery is an event. CPU (with ARM): hits tell CPU time.
  *
- * MAP, RINGS, CODE and ARM run system calls inside the program. Their errors: EAGAIN, no
- * thread could be had for it now; EACCES, a seccomp filter stands in the way;
- * else what the system call said. ARM, besides: EINVAL, the batch makes no
+ * MAP, RINGS, CODE and ARM run system calls inside the program. Their errors: EAGAIN, no thread
+ * could be had now; EACCES, a seccomp filter forbids it; else the call's own. ARM, besides: EINVAL, the batch makes no
  * sense; ESTALE, other bytes are at a site than the batch expects. */
 #define CP_TRACE_FOLLOW 1u
 #define CP_TRACE_PROBES 2u
@@ -251,6 +250,7 @@ enum cp_request_type {
 /* ARM: coverage; from now on faults are told of, in all processes. */
 #define CP_ARM_COUNTS 128u
 #define CP_DISARM_FORGET 1u
+#define CP_DISARM_SITE 2u /* number `first` at `address` */
 #define CP_MAP_LEFT 1u /* the area at `address`, which was left; EEXIST: not that one */
 #define CP_MAP_MANY 2u /* map.h */
 

@@ -986,3 +986,35 @@ END
 			awk '$1 == 1 { print $NF }')" main
 	done
 }
+
+# What goes on in the function that follows is seen where it returns to, which many share.
+@test "a function that is traced no more is not seen where it returned to, either" {
+	cat >fall.s <<-'END'
+			.globl	first, second
+			.type	first, @function
+			.type	second, @function
+			.p2align 4
+		first:	mov	%edi, %eax
+			add	$1, %eax
+			.size	first, . - first
+		second:	add	$1, %eax
+			ret
+			.size	second, . - second
+			.section .note.GNU-stack,"",@progbits
+	END
+	gcc -o fall -x c - -x assembler fall.s <<-'END'
+		int first(int);
+		int main(void)
+		{
+			long i, n = 0;
+
+			for (i = 0; i < 100000; i++)
+				n += first(1);
+			return n != 300000;
+		}
+	END
+	"$CPROF" run -q -o fall.data -t 'fir*' -- ./fall
+	run jq '.overhead.stops < 50000 and .calls.functions[0].calls < 50000 and .calls.functions[0].calls > 5000' \
+		<("$CPROF" report --json fall.data)
+	assert_output true
+}

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/calls/by_return.h"
 #include "engine/calls/context.h"
 #include "engine/calls/invoke.h"
 #include "engine/calls/reading.h"
@@ -504,34 +505,6 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		engine_arm_return(p, t->return_site, e->caller);
 }
 
-/* Did an exception's handler jump to the return address? Functions were called
- * meanwhile, whose return addresses took the place of the call's own. */
-static bool was_jumped_to(const cprof_session *s, const struct cp_event_hit *e)
-{
-	return s->calls->sites.items[e->site].kind == ENGINE_SITE_RETURN && e->caller &&
-	       e->caller != e->pc;
-}
-
-/* Ends a call that is watched by its return address. Where it returns to another site,
- * that one's hit shows the return. */
-static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
-			  const struct cp_event_hit *e, unsigned stub)
-{
-	struct cp_shadow_at of_call = *at;
-	const struct cp_call *call;
-
-	of_call.sp = e->sp | stub;
-	if (!(e->e.flags & CP_HIT_CALLS))
-		of_call.sp -= cp_arch_host()->ret_size;
-	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
-	/* The call's result is in registers, which another site's event need not have. */
-	if (call && s->calls->traced.items[call->function]->family && !s->current.hit->regs.known)
-		return;
-	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
-		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
-				was_jumped_to(s, e) ? CP_CALL_UNWOUND : CP_CALL_RETURNED);
-}
-
 /* May profilers that are told of the hit walk its stack? Only where a stack was asked
  * for: one may come along just to tell which stack it is. */
 static bool is_walkable(const cprof_session *s, const struct engine_hit *hit)
@@ -554,10 +527,8 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 		&c->sites.items[hit->site]; /* now: the line above may plan */
 
 	s->current.walkable = is_walkable(s, hit);
-	if (c->by_return) {
-		end_by_return(s, &at, hit->event, 0);
-		end_by_return(s, &at, hit->event, CP_SHADOW_STUB);
-	}
+	if (c->by_return)
+		engine_calls_end_by_return(s, &at, hit);
 	switch ((enum engine_site_kind)site->kind) {
 	case ENGINE_SITE_ENTRY:
 		on_entry(s, &at, hit);
@@ -570,7 +541,7 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_TAIL:
 		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
 		break;
-	case ENGINE_SITE_RETURN: /* end_by_return() did it */
+	case ENGINE_SITE_RETURN: /* engine_calls_end_by_return() did it */
 	case ENGINE_SITE_OWN:
 		break;
 	}
@@ -662,14 +633,16 @@ void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit)
 		return;
 	c->now_ns = hit->event->e.ts_ns;
 	note_time(s->current.thread, c->now_ns);
-	if (c->traced.items[site.traced]->disarmed) {
-		c->late++;
-		return;
-	}
 	s->current.hit = hit;
-	s->current.capture.held = engine_holds(s, c->traced.items[site.traced], &site);
-	s->current.walkable = hit->stack || s->current.capture.held;
-	on_call_event(s, hit);
+	if (!c->traced.items[site.traced]->disarmed) {
+		s->current.capture.held = engine_holds(s, c->traced.items[site.traced], &site);
+		s->current.walkable = hit->stack || s->current.capture.held;
+		on_call_event(s, hit);
+	} else {
+		c->late++;
+		if (site.kind == ENGINE_SITE_RETURN)
+			engine_calls_return_late(s, hit);
+	}
 	s->current.hit = NULL;
 }
 

@@ -19,3 +19,15 @@ void engine_disarm(cprof_session *s, uint32_t number)
 		if (s->processes.items[i]->shadow)
 			cp_shadow_forget(s->processes.items[i]->shadow, number);
 }
+
+void engine_disarm_return(const cprof_process *p, uint32_t site, uint64_t address)
+{
+	const struct cp_request rq = { .type = CP_REQUEST_DISARM,
+				       .pid = p->pid,
+				       .flags = CP_DISARM_SITE,
+				       .address = address,
+				       .first = site };
+	struct cp_answer answer;
+
+	cp_error_free(cp_link_call(&p->session->link, &rq, &answer, NULL));
+}

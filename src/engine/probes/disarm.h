@@ -9,5 +9,7 @@
 
 /* The function is traced no more, in no process. */
 void engine_disarm(cprof_session *s, uint32_t number);
+/* Site number `site` has no breakpoint at that return address any more. */
+void engine_disarm_return(const cprof_process *p, uint32_t site, uint64_t address);
 
 #endif

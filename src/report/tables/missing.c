@@ -160,8 +160,8 @@ void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *l
 	if (t->call_records_lost) {
 		cp_add_plural(&text, t->call_records_lost, "event", "events");
 		cp_buf_str(&text, " of calls found no room: calls came faster than they were read, "
-				  "and the program was not to wait (--on-full=wait), or by more "
-				  "than 510 threads at a time");
+				  "and the program was not to wait (--on-full=wait), or there was "
+				  "no memory for the thread (RLIMIT_AS, more than 510 threads)");
 		doubt(out, look, &text);
 	}
 	if (t->call_records_unread) {

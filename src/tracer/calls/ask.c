@@ -41,6 +41,23 @@ static int harm(struct tracer *tr, struct thread *t)
 	return -1;
 }
 
+/* The thread that a process began with has a stack that is large enough to be led back to
+ * (guard.c), which may be true of no other one: it is one of them, if not the best. */
+static void add_leader(struct tracer *tr, const struct space *space, struct thread **ret, size_t n,
+		       size_t max)
+{
+	struct thread *t = thread_find(tr, space->pid);
+	size_t i;
+
+	if (n < max || !t || t->process->space != space || t->state == THREAD_HELD ||
+	    harm(tr, t) < 0)
+		return;
+	for (i = 0; i < n; i++)
+		if (ret[i] == t)
+			return;
+	ret[n - 1] = t;
+}
+
 /* Up to `max` threads of the space, the best ones first. */
 static size_t candidates(struct tracer *tr, const struct space *space, struct thread **ret,
 			 size_t max)
@@ -69,6 +86,7 @@ static size_t candidates(struct tracer *tr, const struct space *space, struct th
 		if (h == 0)
 			break;
 	}
+	add_leader(tr, space, ret, n, max);
 	return n;
 }
 

@@ -26,7 +26,7 @@
 
 #define XSTATE_MAX 16384u
 #define FRAME_MAX (XSTATE_MAX + 1024u)
-#define STACK_LEFT 65536u /* as much must be left of the stack */
+#define STACK_LEFT 32768u /* as much must be left of the stack */
 #define CODE_MAX (UINT64_C(4) << 20) /* of a mapping, looked through */
 #define BLOCK 16384u
 #define OVERLAP 16u

@@ -661,6 +661,10 @@ void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		ret->errnum = ESRCH;
 		return;
 	}
+	if (rq->flags & CP_DISARM_SITE) {
+		sites_disarm_one(p->space, rq->address, (uint32_t)rq->first);
+		return;
+	}
 	if (!(rq->flags & CP_DISARM_FORGET)) {
 		which = (struct windows_which){ rq->address, rq->size, SITE_NONE };
 		jumps_out(tr, p->space, &which);

@@ -221,8 +221,9 @@ static int place_rings(struct tracer *tr, struct space *space, const struct cp_r
 	return 0;
 }
 
-/* The next ones, by a thread that is stopped. */
-static bool map_more(struct tracer *tr, struct thread *t, uint64_t number)
+/* The next ones, up to `number`, by a thread that is stopped. Unless there is no other way
+ * (`forced`), only where it finds back should we be killed meanwhile. */
+static bool map_more(struct tracer *tr, struct thread *t, uint64_t number, bool forced)
 {
 	struct space *space = t->process->space;
 	const struct rings *rings = space->rings;
@@ -233,8 +234,7 @@ static bool map_more(struct tracer *tr, struct thread *t, uint64_t number)
 
 	if (!inject_here(tr, t, &in))
 		return false;
-	/* Only where it finds back should we be killed meanwhile. */
-	ok = in.guard && inject_call(&in, SYS_mremap, args) == (int64_t)rings->base;
+	ok = (in.guard || forced) && inject_call(&in, SYS_mremap, args) == (int64_t)rings->base;
 	inject_end(tr, &in);
 	if (ok)
 		space->rings_mapped = (uint32_t)number;
@@ -244,14 +244,15 @@ static bool map_more(struct tracer *tr, struct thread *t, uint64_t number)
 bool code_reach_ring(struct tracer *tr, struct thread *t, uint32_t ring)
 {
 	const struct space *space = t->process->space;
-	uint64_t twice = 2 * (uint64_t)space->rings_mapped, all = space->rings->number;
+	uint64_t mapped = space->rings_mapped, all = space->rings->number,
+		 least = ring + UINT64_C(1);
+	uint64_t more = 2 * mapped > least ? 2 * mapped : least;
+	bool forced = ring >= mapped;
 
-	if (ring < space->rings_mapped)
+	if (mapped == all || least < mapped)
 		return true;
-	if (twice <= ring)
-		twice = ring + UINT64_C(1);
-	return map_more(tr, t, twice < all ? twice : all) ||
-	       (twice > ring + UINT64_C(1) && map_more(tr, t, ring + UINT64_C(1)));
+	return map_more(tr, t, more < all ? more : all, forced) || !forced ||
+	       map_more(tr, t, least, true);
 }
 
 static int make_rings(struct tracer *tr, struct space *space, const struct cp_request *rq,

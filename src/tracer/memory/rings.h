@@ -23,7 +23,7 @@ struct cp_detour_ring;
 struct thread;
 
 #define RINGS_LEAST 3u
-#define RINGS_FIRST 16u
+#define RINGS_FIRST 4u
 #define RINGS_MOST 16384u
 
 struct ring_use {

@@ -81,6 +81,25 @@ void sites_disarm_range(struct space *space, uint64_t start, uint64_t size)
 	disarm(space, in_range, &range, 0);
 }
 
+struct one {
+	uint64_t address;
+	uint32_t id;
+};
+
+static bool is_one(const struct site *site, const void *ctx)
+{
+	const struct one *one = ctx;
+
+	return site->address == one->address && site->id == one->id;
+}
+
+void sites_disarm_one(struct space *space, uint64_t address, uint32_t id)
+{
+	const struct one one = { address, id };
+
+	disarm(space, is_one, &one, 0);
+}
+
 void sites_disarm_in(struct space *space, uint32_t group)
 {
 	disarm(space, in_group, &group, 0);

@@ -12,6 +12,8 @@ struct space;
 
 /* The breakpoints in a piece of memory come out. */
 void sites_disarm_range(struct space *space, uint64_t start, uint64_t size);
+/* Of the breakpoints there, the one of the controller's that number. */
+void sites_disarm_one(struct space *space, uint64_t address, uint32_t id);
 /* The breakpoints of one group (an index) come out. */
 void sites_disarm_in(struct space *space, uint32_t group);
 /* The armed breakpoints of groups that pause come out, and are put back. */
