@@ -198,6 +198,7 @@ struct cp_variable {
 #define CP_FUNCTION_EXTERNAL 2u
 #define CP_FUNCTION_NOCALL 4u /* DW_CC_nocall: not called as others are */
 #define CP_FUNCTION_VARIADIC 8u
+#define CP_FUNCTION_SPARING 64u /* who calls it need not pass what it does not use (LLVM) */
 #define CP_FUNCTION_UNMARKED 32u /* NOCALL is not told, be it so (rustc before 1.65) */
 #define CP_FUNCTION_SPLIT_INT128 16u /* __int128 goes as two longs (clang before 18) */
 

@@ -170,6 +170,18 @@ static bool is_wide(const struct cp_type *type)
 	return t && t->size == 16 && (t->kind == CP_TYPE_INT || t->kind == CP_TYPE_UINT);
 }
 
+/* Is it in the convention's place only if the caller is of another file? Of what has parts
+ * that is not known: their locations get lost where they are passed, too. */
+static bool is_spared(const struct cp_function_info *f, const struct cp_variable *v,
+		      const struct cp_place *by_convention)
+{
+	const struct cp_type *t = cp_type_strip(v->type);
+
+	return f->flags & CP_FUNCTION_SPARING && !v->locations.count && t && *v->name &&
+	       t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION &&
+	       by_convention->how == CP_PLACE_DIRECT && by_convention->count == 1;
+}
+
 /* Takes debug information's word where that is better. */
 static struct cp_error *correct_parameters(struct cp_signature *s, const char *linkage_name,
 					   bool local, bool clone)
@@ -200,6 +212,9 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 				p->place.how = CP_PLACE_UNSUPPORTED;
 			if (is_wide(p->type) && said[i].count == 2)
 				p->place.how = CP_PLACE_UNSUPPORTED; /* see place_rest() */
+		} else if (is_spared(f, &f->parameters[i], &p->place)) {
+			p->source = CPROF_SOURCE_DWARF;
+			p->place.how = CP_PLACE_GONE;
 		}
 	}
 	return cp_signature_is_vague(s) ? cp_signature_place_by_code(s, true) : NULL;

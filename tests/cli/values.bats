@@ -145,3 +145,22 @@ unless_unknown() {
 	done
 	no_complaints
 }
+
+@test "what clang's callers do not pass, for it is not used, is not made up" {
+	needs clang
+	clang -g -O1 -o unused -x c - <<-'END'
+		__attribute__((noinline)) int f(int a, long l, const char *s) { __asm__ volatile("" ::: "memory"); return a; }
+		int main(void)
+		{
+			long i, n = 0;
+			for (i = 0; i < 100; i++)
+				n += f((int)i, 1000 + i, "hello");
+			return n != 4950;
+		}
+	END
+	"$CPROF" run -q -t f -a -o unused.data -- ./unused
+	run "$CPROF" replay unused.data
+	assert_line --index 0 --regexp ' f\(0, <optimized out>, <optimized out>\) '
+	run --separate-stderr "$CPROF" run -q -t f -a --when='l > 1050' -o unused.data -- ./unused
+	[[ $stderr == *'could be told of none of 100 calls'* ]]
+}

@@ -316,6 +316,12 @@ static void complete_parameters(struct reading *r, const struct origin *abstract
 
 /* ---- the function ---- */
 
+/* clang and what else is made with it, rustc among them. */
+static bool is_llvm(const char *producer)
+{
+	return producer && (strstr(producer, "clang") || strstr(producer, "LLVM"));
+}
+
 /* "clang version 14.0.6", "Debian clang version 14.0.6". */
 static bool is_older_clang(const char *producer)
 {
@@ -344,6 +350,8 @@ static void fill(struct reading *r, const struct said *s)
 		to->flags |= CP_FUNCTION_EXTERNAL;
 	if (cp_attr_flag(&s->prototyped) || !cp_language_is_c(to->language))
 		to->flags |= CP_FUNCTION_PROTOTYPED;
+	if (is_llvm(r->unit->producer))
+		to->flags |= CP_FUNCTION_SPARING;
 	if (is_older_clang(r->unit->producer))
 		to->flags |= CP_FUNCTION_SPLIT_INT128;
 	if (is_older_rustc(r->unit->producer))
