@@ -87,6 +87,7 @@ static int switches(int n)
 	default: break;
 	}
 	switch (n) { case 100: n = 1; break; case 2000: n = 2; break; case 7: n = 3; }
+	switch (n & 7) { case 0: n++; break; case 1: n += 2; break; case 2: n += 3; break; case 3: n--; break; case 4: n -= 2; break; case 5: n *= 2; break; case 6: n += 7; break; }
 	return n > 3 && n < 90 && (abs(n) || n == 7) ? abs(n) : n;
 }
 
