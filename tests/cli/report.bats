@@ -468,7 +468,7 @@ number"
 	desk | made cprof.data
 	run jq -c '[.samples.total, .calls.events, .calls.lost, .calls.upper_bound, .overhead.stops_per_event,
 		.overhead.rejected]' <<<"$("$CPROF" report --json)"
-	assert_output '[0,28,0,false,1.428571429,{"inside":3,"unsampled":0,"condition":5,"late":0,"unmatched":0}]'
+	assert_output '[0,28,0,false,1.428571429,{"inside":3,"unsampled":0,"condition":5,"condition_unknown":0,"late":0,"unmatched":0}]'
 	run jq -c '.calls.functions[] | select(.function == "fact")' <<<"$("$CPROF" report --json)"
 	assert_output '{"function":"fact","image":"desk","calls":3,"total_ns":27000,"self_ns":27000,"min_ns":11000,"average_ns":19000,"deviation_ns":6532,"median_ns":19000,"p90_ns":27000,"p95_ns":27000,"p99_ns":27000,"p999_ns":27000,"max_ns":27000,"overhead_ns":54000,"unwound":0,"tail_calls":0,"open":0}'
 }

@@ -374,10 +374,12 @@ void engine_records_before(cprof_session *s, const struct cp_event *e)
 {
 	const cprof_process *p = engine_process(s, e->pid);
 
-	if (!s->calls || !s->calls->rings.count || !p)
+	if (!s->calls || !s->calls->rings.count)
 		return;
 	engine_records_take(s, e->ts_ns, SIZE_MAX);
-	if (e->type == CP_EVENT_HIT || e->type == CP_EVENT_FULL)
+	if (!p) /* it begins with this */
+		engine_blocks_tell_all(s);
+	else if (e->type == CP_EVENT_HIT || e->type == CP_EVENT_FULL)
 		take_own(s, engine_ring_of(p, e->tid), ((const struct cp_event_hit *)e)->records);
 	else if (e->type == CP_EVENT_THREAD_EXIT)
 		take_own(s, engine_ring_of(p, e->tid), UINT64_MAX);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "engine/probes/sites.h"
+#include "engine/target/images.h"
 #include "engine/target/linker.h"
 #include "engine/target/state.h"
 
@@ -15,9 +16,13 @@ bool engine_is_linking(cprof_process *p)
 
 	if (p->life.linking_look == p->look)
 		return p->life.linking;
-	for (i = 0; i < p->images.count; i++)
-		hook |= p->images.items[i]->mapped && p->images.items[i]->assembly->plans &&
-			p->images.items[i]->assembly->plans->hook_address;
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		/* A static program has the function, too, and never calls it. */
+		hook |= image->mapped && image->assembly->plans &&
+			image->assembly->plans->hook_address && !engine_is_program(image);
+	}
 	if (!hook) /* its plan may not be made yet */
 		return false;
 	p->life.linking_look = p->look;
