@@ -19,11 +19,17 @@
 
 static const char *program;
 
+/* How it ended is said on the way. */
 static bool is_alive(const struct pilot *p)
 {
 	siginfo_t si = { 0 };
 
-	return !waitid(P_PID, (id_t)p->program, &si, WEXITED | WNOHANG | WNOWAIT) && !si.si_pid;
+	if (waitid(P_PID, (id_t)p->program, &si, WEXITED | WNOHANG | WNOWAIT))
+		return false;
+	if (si.si_pid)
+		fprintf(stderr, "%s: ended, code %d, status %d\n", program, si.si_code,
+			si.si_status);
+	return !si.si_pid;
 }
 
 /* What is there, while the program lives. */
