@@ -275,20 +275,31 @@ static CP_ERROR member_pointer(const struct cp_expression_env *env, const struct
 	return pointer_to(env, class, found.type, found.address, ret);
 }
 
-CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,
-			   struct cp_error *why, struct cp_thing *ret, bool *done_ret)
+const struct cp_type *cp_name_scope(const struct cp_expression_env *env, const char *name,
+				    const char **last_ret)
 {
 	const char *last = cp_name_last_part(name);
-	const struct cp_type *type;
+	const struct cp_type *type = NULL;
 	struct cp_error *err;
 	char *in;
 
+	*last_ret = last;
 	if (last < name + 3)
-		return why;
+		return NULL;
 	in = cp_arena_copy(env->arena, name, (size_t)(last - name) - 2);
 	err = in ? env->type(env->ctx, in, &type) : cp_error_nomem();
-	type = err ? NULL : completed(type);
+	type = err ? NULL : type;
 	cp_error_free(err);
+	return type;
+}
+
+CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,
+			   struct cp_error *why, struct cp_thing *ret, bool *done_ret)
+{
+	const char *last;
+	const struct cp_type *type = cp_name_scope(env, name, &last);
+
+	type = type ? completed(type) : NULL;
 	if (!type || (type->kind != CP_TYPE_STRUCT && type->kind != CP_TYPE_UNION))
 		return why;
 	cp_error_free(why);

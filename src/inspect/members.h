@@ -17,6 +17,9 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 CP_ERROR cp_member_count(const struct cp_expression_env *env, const struct cp_thing *thing,
 			 const char *name, struct cp_thing *ret, bool *done_ret);
 
+/* The type that a qualified name is in, of which *last_ret is the last part; NULL: none. */
+const struct cp_type *cp_name_scope(const struct cp_expression_env *env, const char *name,
+				    const char **last_ret);
 /* A pointer to the member that `S::a` names, where S is a type and `a` is not static, or is
  * virtual; *done_ret false: it names none, and what is answered is `why`, which is taken. */
 CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,

@@ -47,6 +47,18 @@ const cprof_value *cp_thing_value(const struct cp_expression_env *env,
  * set: they can't be had. */
 const uint8_t *cp_thing_bytes(const struct cp_expression_env *env, struct cp_thing *thing);
 /* What is at an address. */
+/* Of what a capture has; it is not changed meanwhile. */
+static inline struct cp_thing cp_thing_of(const struct cp_type *type,
+					  const struct cp_value_bytes *bytes)
+{
+	return (struct cp_thing){
+		.type = type,
+		.in_memory = bytes->address != 0,
+		.address = bytes->address,
+		.bytes = bytes->at,
+		.size = bytes->size,
+	};
+}
 static inline struct cp_thing cp_thing_at(const struct cp_type *type, uint64_t address)
 {
 	return (struct cp_thing){

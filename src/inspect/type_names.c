@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "image/find.h"
+#include "inspect/members.h"
 #include "inspect/number.h"
 #include "inspect/shapes.h"
 
@@ -77,19 +78,12 @@ bool cp_enumerator_of(const struct cp_expression_env *env, const struct cp_type 
 bool cp_enumerator_named(const struct cp_expression_env *env, const char *name,
 			 struct cp_thing *ret)
 {
-	const char *last = cp_name_last_part(name);
-	const struct cp_type *type = NULL, *t;
+	const char *last;
+	const struct cp_type *type = cp_name_scope(env, name, &last), *t;
 	const struct cp_type_details *d;
-	struct cp_error *err;
 	uint32_t i;
-	char *in;
 
-	if (last < name + 3)
-		return false;
-	in = cp_arena_copy(env->arena, name, (size_t)(last - name) - 2);
-	err = in ? env->type(env->ctx, in, &type) : cp_error_nomem();
-	t = err ? NULL : cp_type_strip(type);
-	cp_error_free(err);
+	t = type ? cp_type_strip(type) : NULL;
 	if (!t)
 		return false;
 	if (t->kind == CP_TYPE_ENUM)

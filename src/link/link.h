@@ -234,9 +234,9 @@ enum cp_request_type {
  * threads stop on their way out and are held until the controller has released that
  * event. SIGNALS: each delivery is an event. CPU (with ARM): hits tell CPU time.
  *
- * MAP, RINGS, CODE and ARM run system calls inside the program. Their errors: EAGAIN, no thread
- * could be had now; EACCES, a seccomp filter forbids it; else the call's own. ARM, besides: EINVAL, the batch makes no
- * sense; ESTALE, other bytes are at a site than the batch expects. */
+ * MAP, RINGS, CODE and ARM run system calls inside the program. Their errors: EAGAIN, no
+ * thread could be had now; EACCES, a seccomp filter forbids it; else the call's own. ARM:
+ * EINVAL, the batch makes no sense; ESTALE, a site has other bytes than the batch expects. */
 #define CP_TRACE_FOLLOW 1u
 #define CP_TRACE_PROBES 2u
 #define CP_TRACE_EXITS 4u

@@ -63,18 +63,24 @@ def detours(table, quick):
     }, "ns", "untraced")
 
 
-def pairs():
-    """Builds, once, a program that allocates and frees a million blocks."""
-    target = BUILD / "bench-pairs"
+def built(name, text, compiler, *options):
+    """Builds a program, once."""
+    target = BUILD / name
     if not target.exists():
-        text = ("#include <stdlib.h>\n"
-                "__attribute__((noinline)) void *inner(size_t n) { void *p = malloc(n); "
-                '__asm__ volatile("" ::"r"(p) : "memory"); return p; }\n'
-                "__attribute__((noinline)) void *outer(int i) { return inner(16 + i % 64 * 8); }\n"
-                "int main(void) { for (int i = 0; i < 1000000; i++) free(outer(i)); }\n")
-        subprocess.run([need("cc"), "-O1", "-g", "-fno-builtin", "-x", "c", "-", "-o", str(target)], input=text,
-                       text=True, check=True)
+        subprocess.run([need(compiler), "-O1", "-g", *options, "-", "-o", str(target)], input=text, text=True,
+                       check=True)
     return str(target)
+
+
+def pairs():
+    """A program that allocates and frees a million blocks."""
+    return built("bench-pairs",
+                 "#include <stdlib.h>\n"
+                 "__attribute__((noinline)) void *inner(size_t n) { void *p = malloc(n); "
+                 '__asm__ volatile("" ::"r"(p) : "memory"); return p; }\n'
+                 "__attribute__((noinline)) void *outer(int i) { return inner(16 + i % 64 * 8); }\n"
+                 "int main(void) { for (int i = 0; i < 1000000; i++) free(outer(i)); }\n",
+                 "cc", "-fno-builtin", "-x", "c")
 
 
 def seconds(command):
@@ -116,16 +122,13 @@ def allocations(table, quick):
 
 
 def throws():
-    """Builds, once, a program that throws and catches 100,000 exceptions."""
-    target = BUILD / "bench-throws"
-    if not target.exists():
-        text = ("#include <stdexcept>\n"
-                '__attribute__((noinline)) void thrower() { throw std::runtime_error("thrown"); }\n'
-                "int main() { int caught = 0; for (int i = 0; i < 100000; i++) "
-                "try { thrower(); } catch (std::exception &) { caught++; } return caught != 100000; }\n")
-        subprocess.run([need("c++"), "-O1", "-g", "-x", "c++", "-", "-o", str(target)], input=text,
-                       text=True, check=True)
-    return str(target)
+    """A program that throws and catches 100,000 exceptions."""
+    return built("bench-throws",
+                 "#include <stdexcept>\n"
+                 '__attribute__((noinline)) void thrower() { throw std::runtime_error("thrown"); }\n'
+                 "int main() { int caught = 0; for (int i = 0; i < 100000; i++) "
+                 "try { thrower(); } catch (std::exception &) { caught++; } return caught != 100000; }\n",
+                 "c++", "-x", "c++")
 
 
 def caught(*options):

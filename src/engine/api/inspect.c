@@ -86,15 +86,11 @@ static bool argument_thing(const struct asked *a, const char *name, struct cp_th
 	}
 	if (i == count)
 		return false;
-	*ret = (struct cp_thing){ .type = cp_signature_type(x->signature, (int)i) };
-	if (!engine_context_bytes(x, (int)i, &bytes)) {
-		ret->error = CPROF_VALUE_UNAVAILABLE;
-		return true;
-	}
-	ret->in_memory = bytes.address != 0;
-	ret->address = bytes.address;
-	ret->bytes = bytes.at;
-	ret->size = bytes.size;
+	if (!engine_context_bytes(x, (int)i, &bytes))
+		*ret = (struct cp_thing){ .type = cp_signature_type(x->signature, (int)i),
+					  .error = CPROF_VALUE_UNAVAILABLE };
+	else
+		*ret = cp_thing_of(cp_signature_type(x->signature, (int)i), &bytes);
 	return true;
 }
 

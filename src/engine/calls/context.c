@@ -118,15 +118,11 @@ static CP_ERROR argument_named(void *ctx, const char *name, const char *file, st
 	for (i = 0; !file && (own = cp_signature_name(signature, i)); i++) {
 		if (strcmp(own, name) != 0)
 			continue;
-		*ret = (struct cp_thing){ .type = cp_signature_type(signature, (int)i) };
-		if (!cp_signature_bytes(signature, st->capture, (int)i, st->env.values, &bytes)) {
-			ret->error = CPROF_VALUE_UNAVAILABLE;
-			return NULL;
-		}
-		ret->in_memory = bytes.address != 0;
-		ret->address = bytes.address;
-		ret->bytes = bytes.at;
-		ret->size = bytes.size;
+		if (!cp_signature_bytes(signature, st->capture, (int)i, st->env.values, &bytes))
+			*ret = (struct cp_thing){ .type = cp_signature_type(signature, (int)i),
+						  .error = CPROF_VALUE_UNAVAILABLE };
+		else
+			*ret = cp_thing_of(cp_signature_type(signature, (int)i), &bytes);
 		return NULL;
 	}
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no argument %s", name);

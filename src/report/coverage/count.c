@@ -263,35 +263,33 @@ static bool find_ways_on(struct cp_line_counter *counter, const struct cp_covera
 			least(here - on, known(c->blocks[f->first_block + landing - 1].count)));
 }
 
-/* Does nothing that is known of lead to the block, which may be the target of a computed jump? */
-static bool is_reached_somehow(const struct cp_line_counter *counter, uint32_t block)
+/* How often a block ran that no known way leads to, which may be the target of a computed jump;
+ * 0 of others. */
+static uint64_t computed(const struct cp_line_counter *counter, uint32_t block)
 {
-	const struct cp_coverage_function *f = counter->f;
-	uint32_t i = block - f->first_block;
+	uint32_t i = block - counter->f->first_block;
 	const struct cp_line_entry *e = &counter->entries.items[i];
 
-	return i && !e->jumped_to && !e->landed_at && counter->c->blocks[block - 1].next != i + 1;
+	if (!i || e->jumped_to || e->landed_at || counter->c->blocks[block - 1].next == i + 1)
+		return 0;
+	return known(counter->c->blocks[block].count);
 }
 
-/* Where the end of a block of the line may be a computed jump, and blocks of the line that nothing
- * leads to ran just as often, it is of a switch that is all on the line: they are not begun. */
-static bool find_computed(struct cp_line_counter *counter, const struct cp_coverage_image *c,
-			  uint32_t i)
+/* Where the end of a block of the line may be a computed jump, and blocks of the line that no
+ * known way leads to ran just as often, it is of a switch that is all on the line: they are not
+ * begun. */
+static bool find_computed(struct cp_line_counter *counter, uint32_t i)
 {
-	uint64_t left = known(c->blocks[counter->blocks.items[i]].count), count;
-	uint32_t block, k;
+	uint64_t targets = 0, count;
+	uint32_t k;
 
-	for (k = 0; k < 2 * counter->blocks.count; k++) {
-		block = counter->blocks.items[k % counter->blocks.count];
-		count = is_reached_somehow(counter, block) ? known(c->blocks[block].count) : 0;
-		if (k < counter->blocks.count)
-			left -= count;
-		else if (left)
-			return true;
-		else if (count &&
-			 !cp_vec_push(&counter->edges,
-				      (struct cp_line_edge){ i, k - (uint32_t)counter->blocks.count,
-							     count }))
+	for (k = 0; k < counter->blocks.count; k++)
+		targets += computed(counter, counter->blocks.items[k]);
+	if (targets != known(counter->c->blocks[counter->blocks.items[i]].count))
+		return true;
+	for (k = 0; k < counter->blocks.count; k++) {
+		count = computed(counter, counter->blocks.items[k]);
+		if (count && !cp_vec_push(&counter->edges, (struct cp_line_edge){ i, k, count }))
 			return false;
 	}
 	return true;
@@ -308,7 +306,7 @@ static bool find_edges(struct cp_line_counter *counter, const struct cp_coverage
 	for (i = 0; i < counter->blocks.count; i++) {
 		block = counter->blocks.items[i];
 		b = branch_of(c, f, block);
-		if (!b && !c->blocks[block].next && !find_computed(counter, c, i))
+		if (!b && !c->blocks[block].next && !find_computed(counter, i))
 			return false;
 		if (b ? !add_edge(counter, f, i, b->target, known(b->taken)) ||
 				    !add_edge(counter, f, i, c->blocks[block].next,
