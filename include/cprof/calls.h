@@ -178,8 +178,8 @@ CPROF_API bool cprof_current_call(cprof_call *ret);
  * entered it. [cb] */
 CPROF_API bool cprof_current_call_inherited(int32_t *tid_ret);
 
-/* A call's enter, leave or tail call, or all of it, in a method_block: some thousands of one thread, in
- * their order, of which method_enter, method_leave and method_tail_call are not raised.
+/* A call's enter, leave or tail call, or all of it, in a method_block: some thousands of one
+ * thread, in their order, of which method_enter, method_leave and method_tail_call are not raised.
  * There are blocks only if every profiler that wants one of these takes them, and nobody
  * wants an invoke; and of calls only of which there is no more to tell than is here. All
  * others are raised one by one, behind the block of what their thread did before. What other
@@ -188,8 +188,8 @@ typedef enum cprof_call_event_kind {
 	CPROF_CALL_ENTER = 0,
 	CPROF_CALL_LEAVE = 1,
 	CPROF_CALL_TAIL_CALL = 2,
-	/* Both ends of a call in which no traced function was called, and which has no values: an
-	 * ENTER with its LEAVE, at `enter_ns` and `timestamp_ns`. About half of all calls. */
+	/* Both ends of a call in which no traced function was called: an ENTER with its LEAVE, at
+	 * `enter_ns` and `timestamp_ns`. About half of all calls. With values only as `numbers`. */
 	CPROF_CALL_LEAF = 3
 } cprof_call_event_kind;
 typedef struct cprof_call_event {
@@ -213,7 +213,51 @@ typedef struct cprof_call_event {
 	 * equal ones once. `address`: 0 none, 1 each value has its own, else 2 + the distance
 	 * from where the innermost pointer around it leads, or from the argument. */
 	const cprof_value *form;
+	/* In place of `values`, for who reads them (cprof_profiler_set_block_numbers()), where
+	 * none can have parts: cprof_value_words() of each, one behind the other; of a LEAF with a
+	 * result behind those of its arguments. NULL: none. [cb] */
+	const uint64_t *numbers;
+	const cprof_value *result_form; /* LEAF: of its result; NULL: it has none */
 } cprof_call_event;
+
+/* The method_block callbacks of this profiler read `numbers`. Values come so only where all that
+ * take blocks do. [init] */
+CPROF_API void cprof_profiler_set_block_numbers(cprof_profiler_handle handle, bool numbers);
+
+/* How many numbers a value of a form has: of a text its address (0: the pointer is NULL), the
+ * address here of its bytes, and their number, with bit 32 set if it is cut; of others u.u,
+ * then the address here of the symbol (0: none), if the form has one, and the address, if the
+ * form says that it is its own. */
+static inline size_t cprof_value_words(const cprof_value *form)
+{
+	return form->kind == CPROF_VALUE_STRING
+		       ? 3
+		       : (size_t)1 + (form->symbol != NULL) + (form->address == 1);
+}
+
+/* Makes a value of its form and its numbers. */
+static inline void cprof_value_unpack(const cprof_value *form, const uint64_t *numbers,
+				      cprof_value *ret)
+{
+	*ret = *form;
+	ret->u.wide[1] = 0;
+	if (form->kind == CPROF_VALUE_STRING) {
+		ret->address = numbers[0];
+		ret->cut = numbers[2] >> 32 & 1;
+		ret->u.text.bytes = (const char *)(uintptr_t)numbers[1];
+		ret->u.text.length = (uint32_t)numbers[2];
+		if (!numbers[0]) {
+			ret->kind = CPROF_VALUE_POINTER;
+			ret->u.u = 0;
+		}
+		return;
+	}
+	ret->u.u = numbers[0];
+	if (form->symbol)
+		ret->symbol = (const char *)(uintptr_t)numbers[1];
+	if (form->address == 1)
+		ret->address = numbers[1 + (form->symbol != NULL)];
+}
 
 /* Who called a function that is entered. */
 typedef enum cprof_invoker {

@@ -70,8 +70,8 @@ static inline struct cp_call_callees *callees_of(struct coding *c, const struct 
 	return callees;
 }
 
-/* The form that values of the function's enters, or leaves, have by now; NULL: none can. */
-static inline uint32_t *form_of(struct coding *c, const struct cp_call_entry *e)
+/* What forms values of the function's enters and leaves have by now; NULL: none can. */
+static inline struct cp_call_callees *forms_of(struct coding *c, const struct cp_call_entry *e)
 {
 	struct cp_call_callees *own;
 
@@ -80,7 +80,18 @@ static inline uint32_t *form_of(struct coding *c, const struct cp_call_entry *e)
 	own = &c->coder->callees.items[e->function + 1];
 	if (own->block != c->coder->block)
 		*own = (struct cp_call_callees){ .block = c->coder->block };
-	return &own->forms[e->kind == CP_RECORD_LEAVE];
+	return own;
+}
+
+/* Have values of the function's enters and leaves these forms by now? NULL: no values. */
+static inline bool has_forms(const struct coding *c, uint32_t function, const cprof_value *enter,
+			     const cprof_value *leave)
+{
+	const struct cp_call_callees *own = &c->coder->callees.items[function + 1];
+
+	if (!c->coder->forms || own->block != c->coder->block)
+		return !enter && !leave;
+	return own->keys[0] == enter && own->keys[1] == leave;
 }
 
 static inline void opened(struct coding *c, const struct cp_call_entry *e, uint64_t ts_ns)
@@ -130,32 +141,62 @@ static inline void put_enter(struct coding *c, const struct cp_call_entry *e)
 	opened(c, e, put_callee(c, e));
 }
 
-static inline bool is_bare(const struct cp_call_entry *e, enum cp_record_call_kind kind)
+/* Is it where the next call is expected, and is there nothing odd about it? */
+static inline bool is_expected(const struct coding *c, const struct cp_call_entry *e)
 {
-	return e->kind == kind && !(e->flags | e->value_count) && e->target == CP_RECORD_NONE;
+	return e->depth == c->opens->depth && e->depth < c->opens->frames.count && !e->flags &&
+	       e->target == CP_RECORD_NONE;
 }
 
-/* A call and its end without anything between them: it need not be opened. False: it is not
- * as plain as that, and nothing was done. */
-static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e, uint8_t kind,
-			    uint64_t end_ns)
+/* Both events of a call and nothing between them: it need not be opened. */
+static inline void put_both(struct coding *c, const struct cp_call_entry *e, uint64_t end_ns)
 {
-	uint32_t depth = c->opens->depth;
+	struct cp_call_callees *own;
 
-	if (e->depth != depth || depth >= c->opens->frames.count || c->coder->forms ||
-	    !is_bare(e, kind))
-		return false;
 	put_callee(c, e);
+	if (e->value_count) {
+		const struct cp_call_values values = cp_call_values_of(e);
+
+		own = &c->coder->callees.items[e->function + 1];
+		c->at = cp_call_form_values(c->coder, own->forms[0], &values, c->at);
+	}
 	put_first(c, CP_CALL_LEAVE, end_ns);
-	closed(c, depth, 0);
+	closed(c, e->depth, 0);
+}
+
+/* False: it is not as plain as that, and nothing was done. */
+static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e)
+{
+	const uint32_t *forms;
+
+	if (!is_expected(c, e) ||
+	    !has_forms(c, e->function, e->value_count ? e->form : NULL, e->result_form))
+		return false;
+	put_both(c, e, e->ts_ns + e->duration_ns);
+	if (e->result_form) {
+		const struct cp_call_values result = {
+			e->result_form, NULL,
+			e->value_count ? e->numbers + cp_call_words(e->form, e->value_count)
+				       : e->numbers,
+			1
+		};
+
+		forms = c->coder->callees.items[e->function + 1].forms;
+		c->at = cp_call_form_values(c->coder, forms[1], &result, c->at);
+	}
 	return true;
 }
 
-/* Likewise, of two entries. */
+/* Likewise, of two entries without values. */
 static inline bool put_pair(struct coding *c, const struct cp_call_entry e[2])
 {
-	return e[0].function == e[1].function && e[0].depth == e[1].depth &&
-	       is_bare(&e[1], CP_RECORD_LEAVE) && put_leaf(c, &e[0], CP_RECORD_ENTER, e[1].ts_ns);
+	if (e[0].kind != CP_RECORD_ENTER || e[1].kind != CP_RECORD_LEAVE ||
+	    e[0].function != e[1].function || e[0].depth != e[1].depth ||
+	    e[0].value_count | e[1].value_count | e[1].flags || e[1].target != CP_RECORD_NONE ||
+	    !is_expected(c, e) || !has_forms(c, e->function, NULL, NULL))
+		return false;
+	put_both(c, e, e[1].ts_ns);
+	return true;
 }
 
 /* An event that is not as expected, or not of a kind that is. */
@@ -167,7 +208,7 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 	bool by_signal = enter && CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL;
 	uint64_t ts_ns = put_first(c, CP_CALL_ODD, e->ts_ns), duration = e->duration_ns, inner = 0;
 	uint8_t *what = c->at++;
-	uint32_t *form;
+	struct cp_call_callees *own = forms_of(c, e);
 
 	if (!enter && !frame && e->depth < c->opens->frames.count)
 		old = &c->opens->frames.items[e->depth];
@@ -202,11 +243,11 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 		c->at = cp_record_put_uleb(c->at, duration);
 		c->at = cp_record_put_uleb(c->at, inner);
 	}
-	form = form_of(c, e);
-	if (form && *form != c->form) {
+	if (own && own->forms[!enter] != c->form) {
 		*what |= CP_CALL_ODD_FORM;
 		c->at = cp_call_form_put(c->coder, c->form, c->at);
-		*form = c->form;
+		own->forms[!enter] = c->form;
+		own->keys[!enter] = c->form ? e->form : NULL;
 	}
 	if (enter)
 		opened(c, e, ts_ns);
@@ -216,10 +257,10 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 
 static inline void put_event(struct coding *c, const struct cp_call_entry *e)
 {
-	const uint32_t *form = c->coder->forms ? form_of(c, e) : NULL;
+	const struct cp_call_callees *own = c->coder->forms ? forms_of(c, e) : NULL;
 	struct cp_call_open *frame;
 
-	if (form && *form != c->form) {
+	if (own && own->forms[e->kind == CP_RECORD_LEAVE] != c->form) {
 		put_odd(c, e);
 		return;
 	}
@@ -292,45 +333,56 @@ static inline bool is_told(const struct cp_call_entry *e, size_t functions)
 		 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL));
 }
 
-/* The form of the event's values; false: there is no room for these behind which `left`
- * events come. */
-static bool take_form(struct coding *c, const struct cp_call_entry *e, const uint8_t *end,
-		      size_t left)
+/* Is there room for what an entry has of values, before `left` events that come behind? */
+static bool fits(struct coding *c, const struct cp_call_entry *e, const uint8_t *end, size_t left)
 {
-	size_t size;
+	const struct cp_call_values v = cp_call_values_of(e);
+	const struct cp_call_values result = { e->result_form, NULL,
+					       v.form ? v.numbers + cp_call_words(v.form, v.count)
+						      : e->numbers,
+					       1 };
+	uint32_t form = cp_call_form_of(c->coder, &v);
+	size_t size = form ? cp_call_form_size(c->coder, form, &v) : 0;
 
-	c->form = cp_call_form_of(c->coder, e, &size);
+	if (result.form) {
+		form = cp_call_form_of(c->coder, &result);
+		size += form ? cp_call_form_size(c->coder, form, &result) : 0;
+	}
 	return size <= (size_t)(end - c->at) - left * EVENT_MAX;
 }
 
-/* What is no call without anything in it, with its values; what there is no room for with them
- * is told without. False without memory. */
-static bool put_one(struct coding *c, const struct cp_call_entry *e, struct cp_call_block *block)
+/* With its values, where there is room for them. False without memory. */
+static bool put_one(struct coding *c, const struct cp_call_entry *e, bool room,
+		    struct cp_call_block *block)
 {
+	const struct cp_call_values values = cp_call_values_of(e);
+
 	if (e->depth >= c->opens->frames.count && c->opens->frames.count < CP_CALL_BLOCK_DEPTH &&
 	    !deepen(c->opens, e->depth))
 		return false;
+	c->form = room && values.form ? cp_call_form_of(c->coder, &values) : 0;
 	put_event(c, e);
 	block->count++;
 	if (!c->form)
 		return true;
 	block->valued = true;
-	c->at = cp_call_form_values(c->coder, c->form, e, c->at);
+	c->at = cp_call_form_values(c->coder, c->form, &values, c->at);
 	return true;
 }
 
-/* Both events of a call that is no more than that. */
-static bool put_both(struct coding *c, const struct cp_call_entry *e, struct cp_call_block *block)
+/* Likewise, both events of a call that is no more than that. */
+static bool put_opened(struct coding *c, const struct cp_call_entry *e, bool room,
+		       struct cp_call_block *block)
 {
 	struct cp_call_entry both[2];
 
-	if (put_leaf(c, e, CP_CALL_LEAF, e->ts_ns + e->duration_ns)) {
+	if (room && put_leaf(c, e)) {
 		block->count += 2;
+		block->valued |= e->value_count || e->result_form;
 		return true;
 	}
 	cp_call_open_leaf(e, both);
-	c->form = 0;
-	return put_one(c, &both[0], block) && put_one(c, &both[1], block);
+	return put_one(c, &both[0], room, block) && put_one(c, &both[1], room, block);
 }
 
 /* Into the block, behind what is in it, as many as there is room for, up to the first that is
@@ -350,9 +402,13 @@ static bool encode(struct cp_call_coder *coder, size_t functions,
 	c.at = coder->bytes + block->size;
 	for (i = 0; i < count && is_told(&entries[i], functions); i++) {
 		const struct cp_call_entry *e = &entries[i];
+		bool room = (!e->value_count && !e->result_form) ||
+			    fits(&c, e, end, cp_call_events_most(count - i));
 
+		if (!room && i)
+			break; /* else so much that no block could have it */
 		if (e->kind == CP_CALL_LEAF) {
-			if (!put_both(&c, e, block))
+			if (!put_opened(&c, e, room, block))
 				return false;
 			continue;
 		}
@@ -361,13 +417,7 @@ static bool encode(struct cp_call_coder *coder, size_t functions,
 			i++;
 			continue;
 		}
-		c.form = 0;
-		if (e->value_count && !take_form(&c, e, end, cp_call_events_most(count - i))) {
-			if (i)
-				break;
-			c.form = 0; /* so much that no block could have it */
-		}
-		if (!put_one(&c, e, block))
+		if (!put_one(&c, e, room, block))
 			return false;
 	}
 	coder->units = c.units;

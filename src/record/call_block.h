@@ -36,7 +36,7 @@ struct cp_call_costs {
 	uint32_t own_doubt_ps, inner_doubt_ps;
 };
 
-/* Both events of a call in which no other one is told, and which has no values. */
+/* Both events of a call in which no other one is told. */
 #define CP_CALL_LEAF 0x80u
 
 /* An event, with the fields of cp_record_call; times of a thread don't go back. */
@@ -49,11 +49,13 @@ struct cp_call_entry {
 	uint8_t kind; /* ENTER, LEAVE, TAIL_CALL, UNWIND, or CP_CALL_LEAF */
 	uint8_t flags;
 	uint16_t value_count; /* CP_CALL_VALUES_MAX at most */
-	/* ENTER: arguments; LEAVE: the result. Borrowed. */
+	/* ENTER: arguments; LEAVE: the result. Borrowed. NULL: `numbers` has them. */
 	const cprof_value *values;
 	/* What they are but for number, text, symbol and address; the same pointer says that
-	 * it is the same. As cprof_call_event has it (cprof/calls.h). */
+	 * it is the same. As cprof_call_event has these (cprof/calls.h). */
 	const cprof_value *form;
+	const uint64_t *numbers; /* LEAF: the result's behind those of the arguments */
+	const cprof_value *result_form; /* LEAF; NULL: no result */
 };
 #define CP_CALL_VALUES_MAX 192u /* with their parts */
 
@@ -102,6 +104,7 @@ struct cp_call_callees {
 	uint64_t block; /* in which; else none */
 	uint32_t last[CP_CALL_RANKS]; /* function + 1 */
 	uint32_t forms[2]; /* + 1, of the function's own enters and leaves; 0: no values */
+	const cprof_value *keys[2]; /* the writer's: what those were made of */
 };
 
 /* A block that is encoded. */
@@ -125,16 +128,33 @@ static inline size_t cp_call_events_most(size_t entries)
 	return 2 * entries;
 }
 
+/* Of values that have numbers, those of all. */
+static inline size_t cp_call_words(const cprof_value *form, uint32_t count)
+{
+	size_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		n += cprof_value_words(&form[i]);
+	return n;
+}
+
 /* The two events of a LEAF. */
 static inline void cp_call_open_leaf(const struct cp_call_entry *leaf, struct cp_call_entry ret[2])
 {
 	ret[0] = ret[1] = *leaf;
 	ret[0].kind = CP_RECORD_ENTER;
 	ret[0].duration_ns = 0;
+	ret[0].result_form = NULL;
 	ret[1].kind = CP_RECORD_LEAVE;
 	ret[1].ts_ns += leaf->duration_ns;
 	ret[1].flags = 0;
 	ret[1].target = CP_RECORD_NONE;
+	ret[1].value_count = leaf->result_form != NULL;
+	ret[1].form = leaf->result_form;
+	ret[1].result_form = NULL;
+	if (leaf->value_count)
+		ret[1].numbers = leaf->numbers + cp_call_words(leaf->form, leaf->value_count);
 }
 
 /* Moves `function` + 1 to the front of the callees; its rank was `rank`, CP_CALL_RANKS: it

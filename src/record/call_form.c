@@ -95,9 +95,9 @@ static bool set_items(struct form *form, const cprof_value *values, uint32_t cou
 }
 
 /* The number of a form + 1; 0: a block can't have it. */
-static uint32_t add_form(struct cp_call_forms *forms, const struct cp_call_entry *e)
+static uint32_t add_form(struct cp_call_forms *forms, const struct cp_call_values *e)
 {
-	struct form form = { .count = e->value_count, .total = e->value_count };
+	struct form form = { .count = e->count, .total = e->count };
 	struct item *items = calloc(CP_CALL_VALUES_MAX, sizeof(*items));
 
 	form.items = items;
@@ -113,7 +113,7 @@ static uint32_t add_form(struct cp_call_forms *forms, const struct cp_call_entry
 	return 0;
 }
 
-static uint32_t number_of(struct cp_call_forms *forms, const struct cp_call_entry *e)
+static uint32_t number_of(struct cp_call_forms *forms, const struct cp_call_values *e)
 {
 	const uint64_t *number = cp_map_get(&forms->numbers, (uintptr_t)e->form);
 	uint32_t fresh;
@@ -141,20 +141,38 @@ static size_t texts_of(const cprof_value *values, uint32_t count)
 	return size;
 }
 
-static size_t size_of(const struct form *form, const struct cp_call_entry *e)
+/* Bytes of texts, symbols among them. */
+static size_t texts_among(const cprof_value *form, uint32_t count, const uint64_t *numbers)
 {
-	return form->bytes.size + 16 + (size_t)form->total * VALUE_MAX +
-	       (form->texts ? texts_of(e->values, e->value_count) : 0);
+	size_t size = 0, i;
+
+	for (i = 0; i < count; numbers += cprof_value_words(&form[i]), i++) {
+		if (form[i].kind == CPROF_VALUE_STRING)
+			size += (uint32_t)numbers[2];
+		else if (form[i].symbol && numbers[1])
+			size += strlen((const char *)(uintptr_t)numbers[1]);
+	}
+	return size;
 }
 
-uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_entry *e,
-			 size_t *size_ret)
+size_t cp_call_form_size(const struct cp_call_coder *coder, uint32_t number,
+			 const struct cp_call_values *v)
+{
+	const struct form *form = &coder->forms->all.items[number - 1];
+	size_t size = form->bytes.size + 16 + (size_t)form->total * VALUE_MAX;
+
+	if (!form->texts)
+		return size;
+	return size + (v->numbers ? texts_among(v->form, v->count, v->numbers)
+				  : texts_of(v->values, v->count));
+}
+
+uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_values *e)
 {
 	size_t at = ((uintptr_t)e->form >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 56;
 	struct cp_call_forms *forms;
 
-	*size_ret = 0;
-	if (!e->value_count)
+	if (!e->form)
 		return 0;
 	if (!coder->forms)
 		coder->forms = calloc(1, sizeof(*coder->forms));
@@ -165,8 +183,6 @@ uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_entry
 		forms->near[at].number = number_of(forms, e);
 		forms->near[at].form = e->form;
 	}
-	if (forms->near[at].number)
-		*size_ret = size_of(&forms->all.items[forms->near[at].number - 1], e);
 	return forms->near[at].number;
 }
 
@@ -289,12 +305,47 @@ static uint8_t *put_values(struct cp_call_forms *forms, struct item *items, stru
 	return at;
 }
 
+/* Values without parts, of their numbers. */
+static uint8_t *put_numbers(struct cp_call_forms *forms, const struct form *form, const uint64_t *n,
+			    uint8_t *at)
+{
+	struct item *item = form->items, *end = item + form->count;
+
+	for (; item < end; item++) {
+		uint64_t number = *n++;
+
+		if (item->kind == CPROF_VALUE_STRING) {
+			const char *bytes = (const char *)(uintptr_t)n[0];
+
+			at = put_text(forms, number ? bytes : NULL, (uint32_t)n[1], n[1] >> 32 & 1,
+				      at);
+			if (number && item->flags & CP_FORM_ADDRESS)
+				at = put_less(&item->last_address, number, at);
+			n += 2;
+			continue;
+		}
+		at = item->kind == CPROF_VALUE_FLOAT
+			     ? cp_record_put_uleb(at, __builtin_bswap64(number))
+			     : put_less(&item->last, number, at);
+		if (item->flags & CP_FORM_NAMED) {
+			const char *name = (const char *)(uintptr_t)*n++;
+
+			at = put_text(forms, name, name ? strlen(name) : 0, false, at);
+		}
+		if (item->flags & CP_FORM_ADDRESS)
+			at = put_less(&item->last_address, *n++, at);
+	}
+	return at;
+}
+
 uint8_t *cp_call_form_values(struct cp_call_coder *coder, uint32_t number,
-			     const struct cp_call_entry *e, uint8_t *at)
+			     const struct cp_call_values *v, uint8_t *at)
 {
 	struct form *form = &coder->forms->all.items[number - 1];
 
-	return put_values(coder->forms, form->items, form->items, e->values, form->count, false,
+	if (v->numbers)
+		return put_numbers(coder->forms, form, v->numbers, at);
+	return put_values(coder->forms, form->items, form->items, v->values, form->count, false,
 			  at);
 }
 

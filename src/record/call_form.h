@@ -73,15 +73,31 @@ static inline bool cp_form_leads(const cprof_value *v)
 
 struct cp_call_forms;
 
-/* The number of an entry's form + 1, 0: it has no values, or such as a block can't have; new
- * ones are known from now on, as long as their pointers mean the same. *size_ret: bytes that
- * form and values take at most. */
-uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_entry *entry,
-			 size_t *size_ret);
+/* Values of an event: `values` or `numbers` has them. */
+struct cp_call_values {
+	const cprof_value *form; /* NULL: none */
+	const cprof_value *values;
+	const uint64_t *numbers;
+	uint32_t count;
+};
+
+static inline struct cp_call_values cp_call_values_of(const struct cp_call_entry *e)
+{
+	if (!e->value_count)
+		return (struct cp_call_values){ 0 };
+	return (struct cp_call_values){ e->form, e->values, e->numbers, e->value_count };
+}
+
+/* The number of a form + 1, 0: there are no values, or such as a block can't have; new ones are
+ * known from now on, as long as their pointers mean the same. */
+uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_values *values);
+/* Bytes that a form and values take at most. */
+size_t cp_call_form_size(const struct cp_call_coder *coder, uint32_t form,
+			 const struct cp_call_values *values);
 /* Both write at `at`, where there is room, and tell where that ends. */
 uint8_t *cp_call_form_put(struct cp_call_coder *coder, uint32_t form, uint8_t *at);
 uint8_t *cp_call_form_values(struct cp_call_coder *coder, uint32_t form,
-			     const struct cp_call_entry *entry, uint8_t *at);
+			     const struct cp_call_values *values, uint8_t *at);
 void cp_call_forms_free(struct cp_call_forms *forms);
 
 #endif

@@ -64,13 +64,54 @@ static const cprof_value *copy_values(struct cp_call_gather *g, const cprof_valu
 	return good ? ret : NULL;
 }
 
-/* Its values, for the entry's own are of the moment; a form stays, once it is known. */
+/* The texts and symbols that numbers lead to. */
+static bool copy_texts(struct cp_call_gather *g, const cprof_value *form, uint32_t count,
+		       uint64_t *numbers)
+{
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < count; numbers += cprof_value_words(&form[i]), i++) {
+		const char *text = (const char *)(uintptr_t)numbers[1];
+
+		if (form[i].kind == CPROF_VALUE_STRING && numbers[0])
+			numbers[1] = (uintptr_t)copy(g, text, (uint32_t)numbers[2], &good);
+		else if (form[i].kind != CPROF_VALUE_STRING && form[i].symbol && text)
+			numbers[1] = (uintptr_t)copy(g, text, strlen(text), &good);
+	}
+	return good;
+}
+
+/* NULL without memory. */
+static const uint64_t *copy_numbers(struct cp_call_gather *g, const struct cp_call_entry *e)
+{
+	size_t words = cp_call_words(e->form, e->value_count);
+	size_t all = words + (e->result_form ? cprof_value_words(e->result_form) : 0);
+	uint64_t *ret = cp_record_alloc(&g->values, all * sizeof(*ret));
+
+	if (!ret)
+		return NULL;
+	memcpy(ret, e->numbers, all * sizeof(*ret));
+	g->value_bytes += all * sizeof(*ret);
+	return copy_texts(g, e->form, e->value_count, ret) &&
+			       copy_texts(g, e->result_form, e->result_form != NULL, ret + words)
+		       ? ret
+		       : NULL;
+}
+
+/* Its values, for the entry's own are of the moment; forms stay, once they are known. */
 static bool keep_values(struct cp_call_gather *g, struct cp_call_coder *coder,
 			struct cp_call_entry *e)
 {
-	size_t unused;
+	const struct cp_call_values values = cp_call_values_of(e);
+	const struct cp_call_values result = { .form = e->result_form, .count = 1 };
 
-	cp_call_form_of(coder, e, &unused);
+	cp_call_form_of(coder, &values);
+	cp_call_form_of(coder, &result);
+	if (e->numbers) {
+		e->numbers = copy_numbers(g, e);
+		return e->numbers != NULL;
+	}
 	e->values = copy_values(g, e->values, e->value_count);
 	return e->values != NULL;
 }
@@ -105,7 +146,8 @@ bool cp_call_gather_add(struct cp_call_gather *g, struct cp_call_coder *coder, u
 	memcpy(g->entries.items + run.from, entries, count * sizeof(*entries));
 	g->entries.count += count;
 	for (i = run.from; i < g->entries.count; i++)
-		if (g->entries.items[i].value_count && !keep_values(g, coder, &g->entries.items[i]))
+		if ((g->entries.items[i].value_count || g->entries.items[i].result_form) &&
+		    !keep_values(g, coder, &g->entries.items[i]))
 			return false;
 	return add_run(g, thread, &run);
 }

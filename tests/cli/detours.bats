@@ -572,14 +572,19 @@ END
 
 @test "modules get values of calls in blocks, the same as one by one" {
 	values_program
-	for way in blocks.values calls.values.single; do
+	for way in blocks.values numbers.values.numbers calls.values.single; do
 		setarch -R "$CPROF" run -q -o "$way.data" --plugin-dir="$BUILD/tests/modules" \
 			--profile="blocks:$way" -- ./values 300
 	done
 	diff <(grep -av ^blocks blocks.values) <(grep -av ^blocks calls.values.single) >differences ||
 		{ head -4 differences; false; }
+	diff <(grep -av '^blocks\|^numbers' numbers.values.numbers) <(grep -av ^blocks calls.values.single) \
+		>differences || { head -4 differences; false; }
 	[ "$(sed -n 's/^blocks //p' calls.values.single)" = "0 0" ]
 	[ "$(sed -n 's/^blocks .* //p' blocks.values)" -gt 14000 ]
+	[ "$(grep -c ^numbers blocks.values)" = 0 ]
+	[ "$(sed -n 's/^blocks .* //p' numbers.values.numbers)" -gt 14000 ]
+	[ "$(sed -n 's/^numbers //p' numbers.values.numbers)" -gt 5000 ]
 }
 
 # told FILE: events of the program's functions, with their values; what is mapped lies

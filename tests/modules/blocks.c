@@ -2,7 +2,8 @@
  *
  * A profiler that prints calls of the program's first thread in the order in which they
  * are told, into the file that its arguments name: in blocks, or, where the name ends with
- * ".single", one by one; with values, where it has ".values" in it.
+ * ".single", one by one; with values, where it has ".values" in it, those of blocks as
+ * numbers, where it has ".numbers", too.
  *
  *     DEPTH enter|leave|tail|unwind FUNCTION [TARGET] [VALUES]
  *     blocks EVENTS VALUES                     at the end, of those that came in blocks
@@ -17,7 +18,7 @@
 
 struct cprof_profiler {
 	FILE *out;
-	uint64_t in_blocks, values_in_blocks, last_ns;
+	uint64_t in_blocks, values_in_blocks, numbers, last_ns;
 };
 static cprof_profiler prof;
 
@@ -46,6 +47,22 @@ static void print_value(cprof_profiler *p, const cprof_value *v)
 		fprintf(p->out, " %llx", (unsigned long long)v->u.u);
 	if (v->count)
 		print_value(p, v->items);
+}
+
+/* Where the numbers of the next ones are. */
+static const uint64_t *print_numbers(cprof_profiler *p, const cprof_value *form, uint32_t count,
+				     const uint64_t *numbers)
+{
+	cprof_value v;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		cprof_value_unpack(&form[i], numbers, &v);
+		print_value(p, &v);
+		numbers += cprof_value_words(&form[i]);
+	}
+	p->numbers += count;
+	return numbers;
 }
 
 static bool is_first(cprof_thread *t)
@@ -101,15 +118,22 @@ static void block(cprof_profiler *p, cprof_thread *thread, const cprof_call_even
 		fprintf(p->out, "another thread\n");
 	for (i = 0; i < count && is_first(thread); i++) {
 		const cprof_call_event *e = &events[i];
+		const uint64_t *numbers = e->numbers;
 
-		if (e->kind == CPROF_CALL_LEAF)
+		if (e->kind == CPROF_CALL_LEAF) {
 			print(p, e->enter_ns, e->depth, "enter", e->function, NULL);
+			numbers = print_numbers(p, e->form, e->value_count, numbers);
+		}
 		p->in_blocks += e->kind == CPROF_CALL_LEAF;
 		print(p, e->timestamp_ns, e->depth, names[e->kind], e->function,
 		      e->kind == CPROF_CALL_TAIL_CALL ? e->target : NULL);
-		for (k = 0; k < e->value_count; k++)
+		if (e->kind == CPROF_CALL_LEAF)
+			print_numbers(p, e->result_form, e->result_form != NULL, numbers);
+		else if (numbers)
+			print_numbers(p, e->form, e->value_count, numbers);
+		for (k = 0; e->values && k < e->value_count; k++)
 			print_value(p, &e->values[k]);
-		p->values_in_blocks += e->value_count;
+		p->values_in_blocks += e->value_count + (e->result_form != NULL);
 	}
 	p->in_blocks += count;
 }
@@ -118,6 +142,8 @@ static void end(cprof_profiler *p)
 {
 	fprintf(p->out, "\nblocks %lu %lu\n", (unsigned long)p->in_blocks,
 		(unsigned long)p->values_in_blocks);
+	if (p->numbers)
+		fprintf(p->out, "numbers %lu\n", (unsigned long)p->numbers);
 	fclose(p->out);
 }
 
@@ -144,5 +170,6 @@ CPROF_PROFILER_INIT(blocks)
 	cprof_profiler_set_method_exception_leave_callback(handle, unwind);
 	if (!strstr(name, ".single"))
 		cprof_profiler_set_method_block_callback(handle, block);
+	cprof_profiler_set_block_numbers(handle, strstr(name, ".numbers") != NULL);
 	cprof_profiler_set_runtime_shutdown_end_callback(handle, end);
 }

@@ -277,7 +277,8 @@ static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
 /* What a record has besides. */
 struct besides {
 	const struct engine_plain_site *site;
-	const cprof_value *values; /* NULL: none */
+	const cprof_value *values; /* NULL: none, or ... */
+	const uint64_t *numbers; /* ... these */
 	uint64_t sp, ts_ns;
 };
 
@@ -289,7 +290,8 @@ static inline cprof_call_event *add_event(struct engine_ring *ring, uint64_t ts_
 
 	e->timestamp_ns = ts_ns - ts_ns % TIME_UNIT;
 	e->kind = kind;
-	e->values = e->form = NULL;
+	e->values = e->form = e->result_form = NULL;
+	e->numbers = NULL;
 	e->value_count = 0;
 	return e;
 }
@@ -299,9 +301,10 @@ static inline cprof_call_event *add_valued(const struct engine_blocks *b, const 
 {
 	cprof_call_event *e = add_event(b->ring, r->ts_ns, kind);
 
-	if (!r->values)
+	if (!r->values && !r->numbers)
 		return e;
 	e->values = r->values;
+	e->numbers = r->numbers;
 	e->value_count = r->site->valued->form->count;
 	e->form = r->site->valued->form->values;
 	return e;
@@ -391,10 +394,13 @@ static bool take_values(const struct engine_blocks *b, const struct cp_record_pl
 
 	if (ring->block.count == BLOCK_MAX || (valued && !engine_valued_fits(ring, valued, r)))
 		engine_blocks_tell(b->session, ring);
-	if (valued)
+	if (valued && valued->numbers)
+		to->numbers = engine_valued_numbers(b->session, b->thread->process, ring, valued, r,
+						    to->sp);
+	else if (valued)
 		to->values =
 			engine_valued_read(b->session, b->thread->process, ring, valued, r, to->sp);
-	return !valued || to->values;
+	return !valued || to->values || to->numbers;
 }
 
 /* A call that ends where it begins is entered and left, which the shadow stack need not know
@@ -457,7 +463,7 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 		return false;
 	taken = to.site->what == ENGINE_PLAIN_ENTER ? enter(b, &to, r->words ? r->values[0] : 0)
 						    : leave(b, &to, r);
-	if (!taken && to.values)
+	if (!taken && (to.values || to.numbers))
 		engine_valued_drop(b->ring, to.site->valued);
 	return taken;
 }
@@ -501,45 +507,106 @@ static inline bool peek_behind(struct taking *t, const struct cp_record_plain *r
 	return what != CP_PEEKED_CANCEL;
 }
 
-/* The site of an entry, if `ends` is the same call's end and neither has values. */
-static inline const struct engine_plain_site *leaf_at(const struct taking *t,
-						      const struct cp_record_plain *begins,
-						      const struct cp_record_plain *ends)
-{
+/* Both records of a call that nothing happens in. */
+struct leaf {
+	const struct cp_record_plain *begins, *ends;
 	const struct engine_plain_site *enters, *leaves;
+};
+
+static inline bool tells_values(const struct engine_plain_site *site)
+{
+	return site->valued && !site->valued->numbers;
+}
+
+/* False: `ends` is not the same call's end, or they have values that are no numbers. */
+static inline bool find_leaf(const struct taking *t, struct leaf *ret)
+{
+	const struct cp_record_plain *begins = ret->begins, *ends = ret->ends;
 
 	if (begins->sp != ends->sp || begins->site >= t->site_count || ends->site >= t->site_count)
-		return NULL;
-	enters = &t->sites[begins->site];
-	leaves = &t->sites[ends->site];
-	return enters->what == ENGINE_PLAIN_ENTER && leaves->what == ENGINE_PLAIN_LEAVE &&
-			       enters->traced == leaves->traced && !enters->valued &&
-			       !leaves->valued
-		       ? enters
-		       : NULL;
+		return false;
+	ret->enters = &t->sites[begins->site];
+	ret->leaves = &t->sites[ends->site];
+	return ret->enters->what == ENGINE_PLAIN_ENTER && ret->leaves->what == ENGINE_PLAIN_LEAVE &&
+	       ret->enters->traced == ret->leaves->traced && !tells_values(ret->enters) &&
+	       !tells_values(ret->leaves);
+}
+
+/* Is there room for a call's values, before the block is told? */
+static inline bool has_room(const struct taking *t, const struct leaf *l)
+{
+	const struct engine_ring *ring = t->b->ring;
+
+	return ring->block.count < BLOCK_MAX &&
+	       (!l->enters->valued || engine_valued_fits(ring, l->enters->valued, l->begins)) &&
+	       (!l->leaves->valued || engine_valued_fits(ring, l->leaves->valued, l->ends));
+}
+
+/* The numbers of its arguments, and behind them those of its result; false: they go the way of
+ * hits. */
+static bool read_numbers(const struct taking *t, const struct leaf *l, uint64_t sp,
+			 const uint64_t **ret)
+{
+	const struct engine_valued *arguments = l->enters->valued, *result = l->leaves->valued;
+	cprof_process *p = t->b->thread->process;
+	cprof_session *s = t->b->session;
+	struct engine_ring *ring = t->b->ring;
+	const uint64_t *behind;
+
+	*ret = NULL;
+	if (arguments) {
+		*ret = engine_valued_numbers(s, p, ring, arguments, l->begins, sp);
+		if (!*ret)
+			return false;
+	}
+	if (!result)
+		return true;
+	behind = engine_valued_numbers(s, p, ring, result, l->ends, sp);
+	if (!behind && *ret)
+		engine_valued_drop(ring, arguments);
+	if (!*ret)
+		*ret = behind;
+	return behind != NULL;
+}
+
+static inline void set_numbers(cprof_call_event *e, const struct leaf *l, const uint64_t *numbers)
+{
+	e->numbers = numbers;
+	if (l->enters->valued) {
+		e->form = l->enters->valued->form->values;
+		e->value_count = l->enters->valued->form->count;
+	}
+	if (l->leaves->valued)
+		e->result_form = l->leaves->valued->form->values;
 }
 
 /* An event of a call that nothing happens in, of which the shadow stack need not know. False:
  * it is not as plain as that, and nothing was done. */
-static inline bool add_leaf(struct taking *t, const struct engine_plain_site *site,
-			    const struct cp_record_plain *r, const struct cp_call *outer,
+static inline bool add_leaf(struct taking *t, const struct leaf *l, const struct cp_call *outer,
 			    uint64_t ns, uint64_t end_ns)
 {
+	const struct cp_record_plain *r = l->begins;
 	uint64_t sp = whole_sp(t->b->thread, r->sp), caller = r->words ? r->values[0] : 0;
+	bool valued = l->enters->valued || l->leaves->valued;
 	struct engine_ring *ring = t->b->ring;
 	const cprof_image *from = NULL;
+	const uint64_t *numbers = NULL;
 	cprof_call_event *e;
 
 	if (!sp || ns - ns % TIME_UNIT < t->b->thread->told_ns ||
 	    !cp_shadow_enters_plainly(&ring->own, outer, sp) ||
 	    !is_made_plainly(t->b, outer, sp, caller, &from))
 		return false;
-	if (ring->block.count == BLOCK_MAX)
+	if (valued ? !has_room(t, l) : ring->block.count == BLOCK_MAX)
 		engine_blocks_tell(t->b->session, ring);
+	if (valued && !read_numbers(t, l, sp, &numbers))
+		return false;
 	e = add_event(ring, end_ns, CPROF_CALL_LEAF);
-	set_enter(e, site->function, caller, from);
+	set_enter(e, l->enters->function, caller, from);
 	e->enter_ns = ns - ns % TIME_UNIT;
 	e->depth = cp_shadow_depth_within(outer);
+	if (valued)
+		set_numbers(e, l, numbers);
 	cp_shadow_pass_plain(&ring->own, sp, false);
 	return true;
 }
@@ -552,16 +619,15 @@ static size_t take_leaves(struct taking *t, struct cp_record_plain *r_ret, bool 
 {
 	const struct cp_call *outer = cp_shadow_innermost(&t->b->ring->own);
 	struct cp_record_plain r = *r_ret, ends, next;
-	const struct engine_plain_site *site;
+	struct leaf leaf = { &r, &ends, NULL, NULL };
 	uint64_t ns, end_ns;
 	bool goes_on = true;
 	size_t n = 0;
 
 	while (goes_on && n < most && peek(t, r.end, &ends)) {
-		site = leaf_at(t, &r, &ends);
-		if (!site || !peek_behind(t, &ends, &next, &goes_on) ||
+		if (!find_leaf(t, &leaf) || !peek_behind(t, &ends, &next, &goes_on) ||
 		    !time_within(t, &r, t->last_ns, &ns) || !time_within(t, &ends, ns, &end_ns) ||
-		    !add_leaf(t, site, &r, outer, ns, end_ns)) {
+		    !add_leaf(t, &leaf, outer, ns, end_ns)) {
 			goes_on = true;
 			break;
 		}

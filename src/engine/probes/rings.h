@@ -36,7 +36,8 @@ struct engine_ring {
 	struct cp_shadow_own own;
 	CP_VEC(cprof_call_event) block; /* not told yet, */
 	CP_VEC(cprof_value) values; /* their values, */
-	CP_VEC(char) text; /* and the texts of those */
+	CP_VEC(uint64_t) numbers; /* those that are told as numbers, */
+	CP_VEC(char) text; /* and the texts of both */
 	uint64_t last_ns; /* of the last record: times of a thread rise */
 };
 

@@ -246,6 +246,12 @@ cprof_status cprof_profiler_trace(cprof_profiler_handle handle, const cprof_call
 	return CPROF_OK;
 }
 
+void cprof_profiler_set_block_numbers(cprof_profiler_handle handle, bool numbers)
+{
+	if (handle && may_set(cprof_session_current()))
+		handle->block_numbers = numbers;
+}
+
 uint64_t cprof_traced_functions(void)
 {
 	cprof_session *s = cprof_session_current();

@@ -14,6 +14,7 @@
 #include "link/records_plain.h"
 
 #define VALUES_MOST 8192 /* of a block */
+#define NUMBERS_MOST 8192
 #define TEXT_MOST (128u << 10)
 #define FETCHES_MOST 64
 #define ENTRY_WORDS 2 /* of each entry: its caller, and where it was called */
@@ -150,6 +151,35 @@ static bool find_all(const struct engine_site *site, struct engine_valued *v, un
 	return true;
 }
 
+/* Do all that take blocks read numbers? */
+static bool read_numbers(const cprof_session *s)
+{
+	const struct cprof_profiler_desc *p;
+
+	for (p = s->profilers; p; p = p->next)
+		if (p->method_block && !p->block_numbers)
+			return false;
+	return true;
+}
+
+/* Numbers of values that have no parts; 0: they can have some. */
+static uint16_t count_numbers(const struct cp_form *form)
+{
+	size_t n = 0;
+	uint32_t i;
+
+	if (form->total != form->count)
+		return 0;
+	for (i = 0; i < form->count; i++) {
+		uint8_t what = form->items[i].what;
+
+		if (what == CP_FORM_WHOLE || what == CP_FORM_CHARACTERS || what == CP_FORM_FOLDED)
+			return 0;
+		n += cprof_value_words(&form->values[i]);
+	}
+	return (uint16_t)n;
+}
+
 static struct engine_valued *create(cprof_process *p, const struct engine_site *site,
 				    const struct cp_signature *signature)
 {
@@ -168,6 +198,7 @@ static struct engine_valued *create(cprof_process *p, const struct engine_site *
 	}
 	if (v->words && v->fetches) {
 		place_fetches(site, v, register_words(site) + before);
+		v->numbers = read_numbers(p->session) ? count_numbers(v->form) : 0;
 		if (lead_fetches(site, v, before) && find_all(site, v, before))
 			return v;
 	}
@@ -211,6 +242,8 @@ void engine_valued_free(struct engine_valued *v)
 static bool reserve(struct engine_ring *ring)
 {
 	if (!ring->values.items && !cp_vec_reserve(&ring->values, VALUES_MOST))
+		return false;
+	if (!ring->numbers.items && !cp_vec_reserve(&ring->numbers, NUMBERS_MOST))
 		return false;
 	if (!ring->text.items && !cp_vec_reserve(&ring->text, TEXT_MOST))
 		return false;
@@ -457,36 +490,120 @@ static bool set_all(const struct reading *r, cprof_value *all)
 	return true;
 }
 
+/* The three numbers of a text; false: it could not be read. */
+static bool set_text_numbers(const struct reading *r, const struct cp_form_item *item,
+			     uint64_t pointer, uint64_t *to)
+{
+	const struct block *b = &r->blocks[item->text];
+	cprof_value v;
+
+	to[0] = pointer;
+	to[1] = to[2] = 0;
+	if (!pointer)
+		return true;
+	if (!b->bytes)
+		return false;
+	cp_form_set_text(r->valued->form, pointer, b->bytes, b->size, b->ended, &v);
+	to[1] = (uintptr_t)v.u.text.bytes;
+	to[2] = v.u.text.length | (uint64_t)v.cut << 32;
+	return true;
+}
+
+/* Those of a value that is no text; *to_ret: behind them. */
+static inline bool set_numbers(const struct reading *r, uint32_t i, uint64_t number,
+			       uint64_t **to_ret)
+{
+	struct cp_form *form = r->valued->form;
+	const struct cp_form_item *item = &form->items[i];
+	unsigned unused = 64u - item->bits;
+	uint64_t *to = *to_ret;
+	cprof_value v;
+
+	if (item->what == CP_FORM_NUMBER) {
+		*to++ = item->is_signed ? (uint64_t)((int64_t)(number << unused) >> unused)
+					: number << unused >> unused;
+	} else {
+		v.symbol = NULL;
+		if (!cp_form_set(form, i, number, &v))
+			return false;
+		if (item->what == CP_FORM_FUNCTION)
+			v.symbol = engine_name_of_start(r->session, r->process, v.u.u);
+		*to++ = v.u.u;
+		if (form->values[i].symbol)
+			*to++ = (uintptr_t)v.symbol;
+	}
+	if (form->values[i].address == CP_FORM_OWN)
+		*to++ = (item->where == CP_FORM_STACK ? r->sp : r->blocks[item->number].address) +
+			(uint64_t)(int64_t)item->offset;
+	*to_ret = to;
+	return true;
+}
+
+static bool set_all_numbers(const struct reading *r, uint64_t *to)
+{
+	const struct cp_form *form = r->valued->form;
+	uint64_t number;
+	uint32_t i;
+
+	for (i = 0; i < form->count; i++) {
+		const struct cp_form_item *item = &form->items[i];
+
+		if (!read_number(r, i, &number))
+			return false;
+		if (item->what == CP_FORM_TEXT) {
+			if (!set_text_numbers(r, item, number, to))
+				return false;
+			to += 3;
+		} else if (!set_numbers(r, i, number, &to)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valued *v,
 			const struct cp_record_plain *r)
 {
-	return ring->values.count + v->form->total <= VALUES_MOST &&
+	return (v->numbers ? ring->numbers.count + v->numbers <= NUMBERS_MOST
+			   : ring->values.count + v->form->total <= VALUES_MOST) &&
 	       (!v->fetch_count || ring->text.count + r->words * 8u <= TEXT_MOST);
+}
+
+/* What its fetches brought; false: not so. */
+static bool begin(struct reading *r, cprof_session *s, const cprof_process *p,
+		  struct engine_ring *ring, const struct engine_valued *v,
+		  const struct cp_record_plain *record, uint64_t sp)
+{
+	unsigned text = v->first_text, i;
+
+	if (!reserve(ring))
+		return false;
+	r->session = s;
+	r->process = p;
+	r->ring = ring;
+	r->valued = v;
+	r->record = record;
+	r->sp = sp;
+	for (i = 0; i < v->fetch_count; i++)
+		if (!read_fetch(r, i, &text))
+			return false;
+	return true;
 }
 
 const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
 				      struct engine_ring *ring, const struct engine_valued *v,
 				      const struct cp_record_plain *record, uint64_t sp)
 {
-	unsigned text = v->first_text, i;
-	bool good = reserve(ring);
+	size_t before = ring->text.count;
 	struct reading r;
-	size_t before;
 	cprof_value *to;
 
-	if (!good)
+	if (!begin(&r, s, p, ring, v, record, sp)) {
+		ring->text.count = before;
 		return NULL;
-	r.session = s;
-	r.process = p;
-	r.ring = ring;
-	r.valued = v;
-	r.record = record;
-	r.sp = sp;
+	}
 	to = ring->values.items + ring->values.count;
-	before = ring->text.count;
-	for (i = 0; good && i < v->fetch_count; i++)
-		good = read_fetch(&r, i, &text);
-	if (!good || !set_all(&r, to)) {
+	if (!set_all(&r, to)) {
 		ring->text.count = before;
 		return NULL;
 	}
@@ -494,19 +611,44 @@ const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
 	return to;
 }
 
+const uint64_t *engine_valued_numbers(cprof_session *s, const cprof_process *p,
+				      struct engine_ring *ring, const struct engine_valued *v,
+				      const struct cp_record_plain *record, uint64_t sp)
+{
+	size_t before = ring->text.count;
+	struct reading r;
+	uint64_t *to;
+
+	if (!begin(&r, s, p, ring, v, record, sp)) {
+		ring->text.count = before;
+		return NULL;
+	}
+	to = ring->numbers.items + ring->numbers.count;
+	if (!set_all_numbers(&r, to)) {
+		ring->text.count = before;
+		return NULL;
+	}
+	ring->numbers.count += v->numbers;
+	return to;
+}
+
 void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *v)
 {
-	ring->values.count -= v->form->total; /* of its text there is room enough */
+	if (v->numbers) /* of its text there is room enough */
+		ring->numbers.count -= v->numbers;
+	else
+		ring->values.count -= v->form->total;
 }
 
 void engine_valued_clear(struct engine_ring *ring)
 {
-	ring->values.count = ring->text.count = 0;
+	ring->values.count = ring->numbers.count = ring->text.count = 0;
 }
 
 void engine_valued_release(struct engine_ring *ring)
 {
 	cp_vec_free(&ring->block);
 	cp_vec_free(&ring->values);
+	cp_vec_free(&ring->numbers);
 	cp_vec_free(&ring->text);
 }

@@ -31,6 +31,7 @@ struct engine_valued {
 	struct engine_valued_fetch *fetches; /* owned */
 	uint16_t fetch_count;
 	uint16_t first_text; /* the word where texts begin */
+	uint16_t numbers; /* that its values are told as (cprof_value_words()); 0: as values */
 };
 
 /* How the values of the site's records are read; NULL: not so, they take the way of hits.
@@ -44,6 +45,11 @@ bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valu
 /* Reads a record's values into the ring's block, where they fit. NULL: it takes the way of
  * hits. */
 const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
+				      struct engine_ring *ring, const struct engine_valued *valued,
+				      const struct cp_record_plain *record, uint64_t sp);
+
+/* Likewise, as its numbers; where they are told so. */
+const uint64_t *engine_valued_numbers(cprof_session *s, const cprof_process *p,
 				      struct engine_ring *ring, const struct engine_valued *valued,
 				      const struct cp_record_plain *record, uint64_t sp);
 

@@ -20,6 +20,7 @@ struct cprof_profiler_desc {
 	const char *desc; /* NAME:ARGS as loaded; borrowed from the session; NULL: an embedder's */
 	const char *help; /* borrowed from the profiler; NULL: none was asked for */
 	bool failed;
+	bool block_numbers; /* its blocks have numbers for values */
 	_Atomic(cprof_call_instrumentation_filter_fn) filter;
 	_Atomic(cprof_coverage_filter_fn) coverage_filter;
 	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */

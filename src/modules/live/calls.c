@@ -192,6 +192,7 @@ bool collector_calls_start(cprof_profiler *p)
 	cprof_profiler_set_method_inherited_callback(p->handle, on_inherited);
 	cprof_profiler_set_method_disarmed_callback(p->handle, on_disarmed);
 	cprof_profiler_set_method_block_callback(p->handle, on_block);
+	cprof_profiler_set_block_numbers(p->handle, true); /* it reads no values */
 	return !error && settings_trace(p->handle, p->wants.trace, CALLS, &p->spec);
 }
 

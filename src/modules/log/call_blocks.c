@@ -37,6 +37,24 @@ static void add_caller(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 					e->caller - 1 - cprof_image_base(e->from), 0);
 }
 
+/* Those that are kept. */
+static void set_values(const struct cp_recorder_call_blocks *b, const cprof_call_event *e,
+		       struct cp_call_entry *ret)
+{
+	ret->numbers = e->numbers;
+	if (e->kind == CPROF_CALL_LEAF && b->result)
+		ret->result_form = e->result_form;
+	if (!e->value_count)
+		return;
+	if (e->kind == CPROF_CALL_LEAVE ? b->result : b->arguments) {
+		ret->values = e->values;
+		ret->form = e->form;
+		ret->value_count = (uint16_t)e->value_count;
+	} else if (ret->result_form) {
+		ret->numbers += cp_call_words(e->form, e->value_count);
+	}
+}
+
 /* Where it stays: a copy would read in one what was written in pieces a moment before. */
 static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 		      const cprof_call_event *e, struct cp_call_entry *ret)
@@ -48,11 +66,9 @@ static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 	ret->target = CP_RECORD_NONE;
 	ret->flags = 0;
 	ret->value_count = 0;
-	if (e->values && (e->kind == CPROF_CALL_ENTER ? b->arguments : b->result)) {
-		ret->values = e->values;
-		ret->form = e->form;
-		ret->value_count = (uint16_t)e->value_count;
-	}
+	ret->result_form = NULL;
+	if (e->value_count || e->result_form)
+		set_values(b, e, ret);
 	if (e->kind == CPROF_CALL_ENTER || e->kind == CPROF_CALL_LEAF) {
 		ret->ts_ns = e->enter_ns;
 		ret->kind = e->kind == CPROF_CALL_LEAF ? CP_CALL_LEAF : CP_RECORD_ENTER;
@@ -67,16 +83,39 @@ static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 		ret->target = function_of(log, b, e->target);
 }
 
-/* Words that a record has of the event's values, if these are the most so far. */
-static void count_words(const cprof_call_event *e, uint32_t *most)
+/* Words that a record has of texts among numbers. */
+static uint32_t text_words(const cprof_value *form, uint32_t count, const uint64_t *numbers)
+{
+	uint32_t words = 0, i;
+
+	for (i = 0; i < count; numbers += cprof_value_words(&form[i]), i++)
+		if (form[i].kind == CPROF_VALUE_STRING)
+			words += 1 + (uint32_t)numbers[2] / 8;
+	return words;
+}
+
+static void note_most(uint32_t words, uint32_t *most)
+{
+	if (words > *most)
+		*most = words;
+}
+
+/* Words that a record has of the event's values, if these are the most so far: of an enter, and
+ * of what ends. */
+static void count_words(const cprof_call_event *e, uint32_t most[2])
 {
 	uint32_t words = e->value_count, i;
 
-	for (i = 0; i < e->value_count; i++)
+	if (e->numbers)
+		words += text_words(e->form, e->value_count, e->numbers);
+	for (i = 0; !e->numbers && i < e->value_count; i++)
 		if (e->values[i].kind == CPROF_VALUE_STRING)
 			words += 1 + e->values[i].u.text.length / 8;
-	if (words > *most)
-		*most = words;
+	note_most(words, &most[e->kind != CPROF_CALL_ENTER && e->kind != CPROF_CALL_LEAF]);
+	if (e->result_form)
+		note_most(1 + text_words(e->result_form, 1,
+					 e->numbers + cp_call_words(e->form, e->value_count)),
+			  &most[1]);
 }
 
 /* Costs of calls with values of so many words at most: an enter's lie within the call. */
@@ -100,8 +139,8 @@ bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_b
 	if (!cp_vec_reserve(&b->entries, count))
 		return false;
 	for (i = 0, to = b->entries.items; i < count; i++) {
-		if (events[i].value_count)
-			count_words(&events[i], &most[events[i].kind != CPROF_CALL_ENTER]);
+		if (events[i].value_count || events[i].result_form)
+			count_words(&events[i], most);
 		if (b->most && events[i].depth >= b->most)
 			continue;
 		b->events += 1 + (events[i].kind == CPROF_CALL_LEAF);

@@ -215,6 +215,12 @@ static void on_block(cprof_profiler *log, cprof_thread *thread, const cprof_call
 	c->count += b->events;
 }
 
+static void take_blocks(cprof_profiler *log)
+{
+	cprof_profiler_set_method_block_callback(log->handle, on_block);
+	cprof_profiler_set_block_numbers(log->handle, true);
+}
+
 static void on_inherited(cprof_profiler *log, const cprof_function *f)
 {
 	uint64_t *thread = NULL;
@@ -416,7 +422,7 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
 	if (!c->choosing.chooses && !log->followed) /* else one by one */
-		cprof_profiler_set_method_block_callback(log->handle, on_block);
+		take_blocks(log);
 }
 
 /* ---- while it runs ---- */
