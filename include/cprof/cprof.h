@@ -5,6 +5,7 @@
 #ifndef CPROF_CPROF_H
 #define CPROF_CPROF_H
 
+#include <cprof/blocks.h>
 #include <cprof/calls.h>
 #include <cprof/control.h>
 #include <cprof/coverage.h>

@@ -9,6 +9,7 @@
 #define CPROF_EVENTS_H
 
 #include <cprof/annotations.h>
+#include <cprof/blocks.h>
 #include <cprof/calls.h>
 #include <cprof/process.h>
 #include <cprof/stack.h>

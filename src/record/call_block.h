@@ -52,7 +52,7 @@ struct cp_call_entry {
 	/* ENTER: arguments; LEAVE: the result. Borrowed. NULL: `numbers` has them. */
 	const cprof_value *values;
 	/* What they are but for number, text, symbol and address; the same pointer says that
-	 * it is the same. As cprof_call_event has these (cprof/calls.h). */
+	 * it is the same. As cprof_call_event has these (cprof/blocks.h). */
 	const cprof_value *form;
 	const uint64_t *numbers; /* LEAF: the result's behind those of the arguments */
 	const cprof_value *result_form; /* LEAF; NULL: no result */

@@ -8,6 +8,7 @@
 #ifndef CP_RECORD_CALLS_H
 #define CP_RECORD_CALLS_H
 
+#include <cprof/blocks.h>
 #include <cprof/calls.h>
 #include <cprof/value.h>
 

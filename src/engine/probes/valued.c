@@ -180,6 +180,32 @@ static uint16_t count_numbers(const struct cp_form *form)
 	return (uint16_t)n;
 }
 
+/* All numbers that are no more than bits of words. */
+static void find_plain(struct engine_valued *v)
+{
+	const struct cp_form *form = v->form;
+	uint32_t i;
+
+	if (v->numbers != form->count || v->fetch_count)
+		return;
+	v->plain = calloc(form->count, sizeof(*v->plain));
+	for (i = 0; v->plain && i < form->count; i++) {
+		const struct cp_form_item *item = &form->items[i];
+
+		if ((item->what != CP_FORM_NUMBER && item->what != CP_FORM_DOUBLE) ||
+		    (item->where != CP_FORM_REGISTER && item->where != CP_FORM_VECTOR)) {
+			free(v->plain);
+			v->plain = NULL;
+			return;
+		}
+		v->plain[i] = (struct engine_valued_number){ v->words[i], item->shift,
+							     (uint8_t)(64 - item->bits),
+							     item->is_signed };
+		if (v->words[i] > v->most)
+			v->most = v->words[i];
+	}
+}
+
 static struct engine_valued *create(cprof_process *p, const struct engine_site *site,
 				    const struct cp_signature *signature)
 {
@@ -199,8 +225,10 @@ static struct engine_valued *create(cprof_process *p, const struct engine_site *
 	if (v->words && v->fetches) {
 		place_fetches(site, v, register_words(site) + before);
 		v->numbers = read_numbers(p->session) ? count_numbers(v->form) : 0;
-		if (lead_fetches(site, v, before) && find_all(site, v, before))
+		if (lead_fetches(site, v, before) && find_all(site, v, before)) {
+			find_plain(v);
 			return v;
+		}
 	}
 	engine_valued_free(v);
 	return NULL;
@@ -234,6 +262,7 @@ void engine_valued_free(struct engine_valued *v)
 	cp_form_destroy(v->form);
 	free(v->words);
 	free(v->fetches);
+	free(v->plain);
 	free(v);
 }
 
@@ -611,6 +640,25 @@ const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
 	return to;
 }
 
+/* NULL: the record has not so many words. */
+static const uint64_t *take_plain(struct engine_ring *ring, const struct engine_valued *v,
+				  const struct cp_record_plain *record)
+{
+	uint64_t *ret = ring->numbers.items + ring->numbers.count;
+	uint32_t i;
+
+	if (v->most >= record->words)
+		return NULL;
+	for (i = 0; i < v->numbers; i++) {
+		const struct engine_valued_number *n = &v->plain[i];
+		uint64_t bits = record->values[n->word] >> n->shift << n->unused;
+
+		ret[i] = n->is_signed ? (uint64_t)((int64_t)bits >> n->unused) : bits >> n->unused;
+	}
+	ring->numbers.count += v->numbers;
+	return ret;
+}
+
 const uint64_t *engine_valued_numbers(cprof_session *s, const cprof_process *p,
 				      struct engine_ring *ring, const struct engine_valued *v,
 				      const struct cp_record_plain *record, uint64_t sp)
@@ -619,6 +667,8 @@ const uint64_t *engine_valued_numbers(cprof_session *s, const cprof_process *p,
 	struct reading r;
 	uint64_t *to;
 
+	if (v->plain && ring->numbers.items)
+		return take_plain(ring, v, record);
 	if (!begin(&r, s, p, ring, v, record, sp)) {
 		ring->text.count = before;
 		return NULL;

@@ -24,6 +24,13 @@ struct engine_valued_fetch {
 };
 #define ENGINE_VALUED_SP UINT16_MAX
 
+/* A number in a word of a record. */
+struct engine_valued_number {
+	uint16_t word;
+	uint8_t shift, unused; /* bits below it, and of 64 those above it */
+	bool is_signed;
+};
+
 /* Where a record of a site has what its form asks for. */
 struct engine_valued {
 	struct cp_form *form; /* owned */
@@ -32,6 +39,8 @@ struct engine_valued {
 	uint16_t fetch_count;
 	uint16_t first_text; /* the word where texts begin */
 	uint16_t numbers; /* that its values are told as (cprof_value_words()); 0: as values */
+	uint16_t most; /* the record has more words than this, where ... */
+	struct engine_valued_number *plain; /* ... all are these; owned; NULL: not so */
 };
 
 /* How the values of the site's records are read; NULL: not so, they take the way of hits.

@@ -83,11 +83,29 @@ static void set_entry(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 		ret->target = function_of(log, b, e->target);
 }
 
-/* Words that a record has of texts among numbers. */
-static uint32_t text_words(const cprof_value *form, uint32_t count, const uint64_t *numbers)
+static bool any_text(const cprof_value *form, uint32_t count)
 {
-	uint32_t words = 0, i;
+	uint32_t i;
 
+	for (i = 0; i < count; i++)
+		if (form[i].kind == CPROF_VALUE_STRING)
+			return true;
+	return false;
+}
+
+/* Words that a record has of values that are numbers. */
+static uint32_t words_of(struct cp_recorder_call_blocks *b, const cprof_value *form, uint32_t count,
+			 const uint64_t *numbers)
+{
+	size_t at = ((uintptr_t)form >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 58;
+	uint32_t words = count, i;
+
+	if (b->forms[at].form != form) {
+		b->forms[at].form = form;
+		b->forms[at].texts = any_text(form, count);
+	}
+	if (!b->forms[at].texts)
+		return words;
 	for (i = 0; i < count; numbers += cprof_value_words(&form[i]), i++)
 		if (form[i].kind == CPROF_VALUE_STRING)
 			words += 1 + (uint32_t)numbers[2] / 8;
@@ -102,19 +120,20 @@ static void note_most(uint32_t words, uint32_t *most)
 
 /* Words that a record has of the event's values, if these are the most so far: of an enter, and
  * of what ends. */
-static void count_words(const cprof_call_event *e, uint32_t most[2])
+static void count_words(struct cp_recorder_call_blocks *b, const cprof_call_event *e,
+			uint32_t most[2])
 {
 	uint32_t words = e->value_count, i;
 
-	if (e->numbers)
-		words += text_words(e->form, e->value_count, e->numbers);
+	if (e->numbers && words)
+		words = words_of(b, e->form, e->value_count, e->numbers);
 	for (i = 0; !e->numbers && i < e->value_count; i++)
 		if (e->values[i].kind == CPROF_VALUE_STRING)
 			words += 1 + e->values[i].u.text.length / 8;
 	note_most(words, &most[e->kind != CPROF_CALL_ENTER && e->kind != CPROF_CALL_LEAF]);
 	if (e->result_form)
-		note_most(1 + text_words(e->result_form, 1,
-					 e->numbers + cp_call_words(e->form, e->value_count)),
+		note_most(words_of(b, e->result_form, 1,
+				   e->numbers + cp_call_words(e->form, e->value_count)),
 			  &most[1]);
 }
 
@@ -140,7 +159,7 @@ bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_b
 		return false;
 	for (i = 0, to = b->entries.items; i < count; i++) {
 		if (events[i].value_count || events[i].result_form)
-			count_words(&events[i], most);
+			count_words(b, &events[i], most);
 		if (b->most && events[i].depth >= b->most)
 			continue;
 		b->events += 1 + (events[i].kind == CPROF_CALL_LEAF);
@@ -155,4 +174,5 @@ void cp_recorder_call_blocks_forget(struct cp_recorder_call_blocks *b)
 {
 	memset(b->near, 0, sizeof(b->near));
 	memset(&b->last, 0, sizeof(b->last));
+	memset(b->forms, 0, sizeof(b->forms));
 }

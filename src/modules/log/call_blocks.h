@@ -11,6 +11,7 @@
 
 /* Of functions that are called millions of times, where they are in the recording. */
 #define CP_RECORDER_NEAR 1024
+#define CP_RECORDER_FORMS 64
 
 /* Calls that came together. */
 struct cp_recorder_call_blocks {
@@ -25,6 +26,10 @@ struct cp_recorder_call_blocks {
 		const cprof_function *function;
 		uint32_t location;
 	} near[CP_RECORDER_NEAR];
+	struct { /* of values that are numbers */
+		const cprof_value *form;
+		bool texts; /* there can be some */
+	} forms[CP_RECORDER_FORMS];
 	struct { /* the last call that no traced code made */
 		const cprof_function *function;
 		const cprof_image *from;
