@@ -24,6 +24,7 @@
 #define MAX_RATIO 64 /* debug information comes to 10; small files cannot claim memory */
 #define ANY_RATIO (UINT64_C(16) << 20) /* up to this length it does not matter */
 #define MAX_STRING 65536
+#define PIECE (UINT64_C(256) << 10)
 #define SMALL (UINT64_C(256) << 10)
 
 bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size)
@@ -433,6 +434,44 @@ const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *s, uint64_
 	if (s->present && size)
 		fetch(elf, s, offset / BLOCK, (offset + size - 1) / BLOCK);
 	return s->bytes + offset;
+}
+
+bool cp_elf_copy(struct cp_elf *elf, struct cp_elf_section *s, uint64_t offset, void *buffer,
+		 size_t size)
+{
+	if (!s)
+		return false;
+	touch(elf, s);
+	if (!s->bytes || offset > s->length || size > s->length - offset)
+		return false;
+	if (s->present)
+		return cp_elf_read(elf, s->offset + offset, buffer, size);
+	memcpy(buffer, s->bytes + offset, size);
+	return true;
+}
+
+bool cp_elf_each_piece(struct cp_elf *elf, struct cp_elf_section *s, size_t overlap,
+		       bool (*tell)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t size),
+		       void *ctx)
+{
+	CP_FREE uint8_t *piece = NULL;
+	uint64_t at = 0, length = cp_elf_length(elf, s), size = PIECE + overlap;
+
+	if (!length)
+		return false;
+	if (!s->present) {
+		tell(ctx, 0, s->bytes, length);
+		return true;
+	}
+	piece = malloc(size);
+	for (; piece && length - at > overlap; at += size - overlap) {
+		size = size < length - at ? size : length - at;
+		if (!cp_elf_copy(elf, s, at, piece, size))
+			return false;
+		if (!tell(ctx, at, piece, size))
+			break;
+	}
+	return piece != NULL;
 }
 
 const uint8_t *cp_elf_load(struct cp_elf *elf, struct cp_elf_section *s, size_t *size_ret)

@@ -93,6 +93,15 @@ const uint8_t *cp_elf_load(struct cp_elf *elf, struct cp_elf_section *section, s
  * stay. One thread at a time; don't mix with cp_elf_load(). */
 const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset,
 			   uint64_t size);
+/* The same, copied to `buffer`, of which nothing is kept; false when it is not all there. */
+bool cp_elf_copy(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset, void *buffer,
+		 size_t size);
+/* The contents from the beginning to the end, a piece at a time, of which none is kept;
+ * each repeats the last `overlap` bytes of the one before. Goes on while `tell` says so;
+ * false when the contents can't be read. */
+bool cp_elf_each_piece(struct cp_elf *elf, struct cp_elf_section *section, size_t overlap,
+		       bool (*tell)(void *ctx, uint64_t offset, const uint8_t *bytes, size_t size),
+		       void *ctx);
 /* A string there, or NULL; at most 64 KiB long. Not elf_strptr(), which reads
  * the whole section. */
 const char *cp_elf_string(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset);

@@ -15,6 +15,7 @@
 #include "image/dwarf/context.h"
 #include "image/dwarf/frames.h"
 #include "image/dwarf/members.h"
+#include "image/dwarf/mention.h"
 #include "image/dwarf/name.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/scope.h"
@@ -44,6 +45,8 @@ struct search {
 	bool functions; /* go into them */
 	bool library; /* only what is in std, core or alloc */
 	enum match best; /* that was found */
+	struct cp_mentions mentioned; /* units that may have such a name */
+	bool done; /* nothing more can be found */
 	struct cp_text_near near;
 	struct cp_buf full, brief, scratch;
 	bool failed;
@@ -408,6 +411,8 @@ static void consider(struct search *s, struct cp_unit *unit, const struct cp_die
 	match = brief > match ? brief : match;
 	if (match)
 		add(s, unit, die->offset, match);
+	/* Nearly all units have it. */
+	s->done = match == WHOLE && die->abbrev->tag == DW_TAG_base_type;
 }
 
 /* ---- the walk ---- */
@@ -480,7 +485,7 @@ static void search_unit(struct search *s, struct cp_unit *unit)
 	    !die.abbrev || !die.abbrev->children)
 		return;
 	cp_walk_skip_attrs(&w, die.abbrev);
-	while (!s->failed && cp_walk_next(&w, &die)) {
+	while (!s->failed && !s->done && cp_walk_next(&w, &die)) {
 		if (!die.abbrev) {
 			if (!nested)
 				return;
@@ -520,10 +525,21 @@ static void search_all(struct search *s)
 	size_t i;
 
 	cp_dwarf_walk(main);
-	for (i = 0; i < main->units.count && !s->failed; i++)
-		search_unit(s, cp_unit_with_dies(main->units.items[i]));
-	for (i = 0; !s->failed && (unit = cp_debuginfo_type_unit(s->all, i)); i++)
+	for (i = 0; i < main->units.count && !s->failed && !s->done; i++)
+		if (cp_is_mentioned(&s->mentioned, i))
+			search_unit(s, cp_unit_with_dies(main->units.items[i]));
+	for (i = 0; !s->failed && !s->done && (unit = cp_debuginfo_type_unit(s->all, i)); i++)
 		search_unit(s, unit);
+}
+
+/* Searches units that have the very name, which is better than any that is alike. */
+static void search_mentioned(struct search *s)
+{
+	if (!s->last[word_size(s->last)])
+		cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
+	if (s->mentioned.units && !s->mentioned.all)
+		search_all(s);
+	s->mentioned.all = true;
 }
 
 /* Rewords a wanted name that is no type's: an alias that no debug information has, a
@@ -550,7 +566,9 @@ static bool reword(struct search *s)
 static void search(struct search *s)
 {
 	s->last = cp_name_last_part((const char *)s->wanted.bytes);
-	search_all(s);
+	search_mentioned(s);
+	if (!s->to->types.count && !s->failed)
+		search_all(s);
 	if (!s->to->types.count && !s->failed && reword(s)) {
 		s->last = cp_name_last_part((const char *)s->wanted.bytes);
 		search_all(s);
@@ -596,6 +614,7 @@ CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp
 	cp_buf_free(&s.full);
 	cp_buf_free(&s.brief);
 	cp_buf_free(&s.scratch);
+	cp_mentions_free(&s.mentioned);
 	s.failed |= s.wanted.failed;
 	cp_buf_free(&s.wanted);
 	if (!s.failed && s.all)

@@ -17,6 +17,7 @@
 #include "image/dwarf/frames.h"
 #include "image/dwarf/function.h"
 #include "image/dwarf/line.h"
+#include "image/dwarf/mention.h"
 #include "image/dwarf/name.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/unit.h"
@@ -34,6 +35,7 @@ struct search {
 	struct cp_buf wanted, candidate; /* canonical */
 	const char *last; /* in wanted: the name itself */
 	const char *functions[CP_DWARF_DEPTH]; /* that the DIE is in, or NULL */
+	struct cp_mentions mentioned; /* units that may have such a name */
 	bool deep; /* into classes and functions */
 	bool whole; /* one that is called so in full was found */
 	struct cp_text_near near;
@@ -382,7 +384,8 @@ static void search_all(struct search *s)
 
 	cp_dwarf_walk(main);
 	for (i = 0; i < main->units.count && !s->failed; i++)
-		search_unit(s, cp_unit_with_dies(main->units.items[i]));
+		if (cp_is_mentioned(&s->mentioned, i))
+			search_unit(s, cp_unit_with_dies(main->units.items[i]));
 }
 
 /* Those that other files see come first; what was left out, last. */
@@ -415,7 +418,9 @@ static void search(struct search *s)
 		if (s->failed)
 			return;
 		s->last = cp_name_last_part((const char *)s->wanted.bytes);
+		cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
 	}
+	s->mentioned.all |= !s->mentioned.units;
 	if (s->query->name && !strchr((const char *)s->wanted.bytes, '('))
 		search_all(s);
 	if (!s->failed && all_gone(s)) {
@@ -424,6 +429,7 @@ static void search(struct search *s)
 	}
 	if (s->query->name && !s->to->list.count && !s->failed) {
 		s->deep = false;
+		s->mentioned.all = true;
 		s->near = cp_text_near(s->last, strlen(s->last));
 		search_all(s);
 		if (s->near.best)
@@ -446,6 +452,7 @@ CP_ERROR cp_image_find_globals(struct cp_image *image, const struct cp_global_qu
 	pthread_mutex_unlock(&image->debug_lock);
 	cp_buf_free(&s.wanted);
 	cp_buf_free(&s.candidate);
+	cp_mentions_free(&s.mentioned);
 	if (!s.failed)
 		return NULL;
 	cp_globals_free(ret);

@@ -7,6 +7,7 @@
  *
  *     unit.c      units and abbreviations; root.c: the root DIE of a unit
  *     type_unit.c units of one type each, that others name by a signature
+ *     mention.c   which units may have a DIE of a name
  *     package.c   split units in one file, by their ids
  *     attr.c      attributes, strings, references
  *     ranges.c    range lists; which unit covers an address
@@ -155,6 +156,7 @@ struct cp_debuginfo {
 	bool package_tried;
 	struct cp_dwarf *package; /* one of the others, or NULL */
 	bool definitions_tried, has_type_units;
+	unsigned definitions_asked; /* names that were looked for one by one */
 	struct cp_map definitions; /* of types, by name: see define.c */
 	CP_VEC(struct cp_dwarf *) defined_in; /* files, by the numbers they have there */
 	bool aranges_tried, roots_tried;

@@ -2,8 +2,8 @@
  *
  * Definitions of what a unit only declares. clang leaves classes out where
  * they are not needed in full, C programs have opaque structs: the definition
- * is in some other unit. All units are walked once, when first one is missed;
- * types go by their names with what they are in:
+ * is in some other unit. For the first few that are missed the units are walked that
+ * have the name, then all, once; types go by their names with what they are in:
  *
  *     namespace outer / class Widget / struct Part     -> hash of the three
  *
@@ -17,12 +17,14 @@
 #include "image/dwarf/attrs.h"
 #include "image/dwarf/context.h"
 #include "image/dwarf/frames.h"
+#include "image/dwarf/mention.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/type_unit.h"
 #include "image/dwarf/unit.h"
 
 #define AMBIGUOUS CP_NO_OFFSET
 #define MAX_TYPES (1u << 20)
+#define ONE_BY_ONE 4 /* names */
 #define FILE_BITS 14 /* split units are each in a file of their own */
 
 struct visit {
@@ -158,6 +160,32 @@ static void list_definitions(struct cp_debuginfo *all)
 		visit_in(&v, unit);
 }
 
+/* Lists those in units that have the name, where that can be told. */
+static bool list_mentioned(struct cp_debuginfo *all, const char *name)
+{
+	struct visit v = { .all = all, .target = CP_NO_OFFSET };
+	struct cp_mentions mentioned = { 0 };
+	bool told;
+	size_t i;
+
+	cp_dwarf_mentions(all->main, name, &mentioned);
+	told = !mentioned.all;
+	for (i = 0; told && i < all->main->units.count && !v.full; i++)
+		if (cp_is_mentioned(&mentioned, i))
+			visit_in(&v, all->main->units.items[i]);
+	cp_mentions_free(&mentioned);
+	return told;
+}
+
+static void list_for(struct cp_debuginfo *all, const char *name)
+{
+	if (all->definitions_tried)
+		return;
+	if (all->has_type_units || all->definitions_asked++ >= ONE_BY_ONE ||
+	    !list_mentioned(all, name))
+		list_definitions(all);
+}
+
 struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret)
 {
 	struct cp_debuginfo *all = type->unit->dwarf->all;
@@ -166,8 +194,7 @@ struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret
 
 	if (!type->name)
 		return NULL;
-	if (!all->definitions_tried)
-		list_definitions(all);
+	list_for(all, type->name);
 	visit(&v, type->unit);
 	found = v.found ? cp_map_get(&all->definitions, v.found) : NULL;
 	if (!found || *found == AMBIGUOUS)

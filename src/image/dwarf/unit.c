@@ -222,7 +222,7 @@ static struct cp_unit *unit_at(struct cp_dwarf *dwarf, uint64_t at, uint64_t *ne
 {
 	uint64_t total = cp_elf_length(dwarf->elf, dwarf->info), length;
 	size_t window = total - at < 64 ? total - at : 64;
-	const uint8_t *bytes = cp_elf_need(dwarf->elf, dwarf->info, at, window);
+	uint8_t bytes[64];
 	struct cp_cursor c;
 	struct cp_unit u = { .dwarf = dwarf,
 			     .offset = at,
@@ -232,7 +232,8 @@ static struct cp_unit *unit_at(struct cp_dwarf *dwarf, uint64_t at, uint64_t *ne
 	struct cp_unit *unit;
 
 	*next_ret = total;
-	if (!bytes)
+	/* What is around it may never be wanted. */
+	if (!cp_elf_copy(dwarf->elf, dwarf->info, at, bytes, window))
 		return NULL;
 	c = cp_cursor(bytes, window);
 	length = cp_cursor_u32(&c);

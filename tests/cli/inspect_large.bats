@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# cprof inspect of a program of many units: a name is found in whichever has it, however
+# the unit refers to it, and those that have not are not kept in memory. What the program
+# was made with is the judge.
+
+load helpers
+load inspected
+
+# build NAME COMPILER...: the program, each unit with names of its own
+build() {
+	local name=$1 unit
+	shift
+	for unit in {0..11}; do
+		"$@" -g -fno-eliminate-unused-debug-types -DUNIT="$unit" -c -o "$unit.o" \
+			"$SOURCES/tests/cli/inspect_large.c"
+	done
+	"$@" -g -o "$name" "$SOURCES/tests/cli/inspect_large.c" {0..11}.o
+	rm {0..11}.o
+}
+
+# most_memory EXPR: KiB that inspect had at once
+most_memory() {
+	python3 - "$CPROF" inspect ./large "$1" <<-'END'
+		import resource, subprocess, sys
+		subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+		print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+	END
+}
+
+@test "a name is found in whichever unit has it" {
+	needs gcc
+	local n
+	for compiler in "gcc -O0" "gcc -O1 -gdwarf-4 -fdebug-types-section" "gcc -O2 -gz" "gcc -O1 -flto" \
+		"gcc -O0 -gsplit-dwarf" "clang -O0" "clang -O1 -gdwarf-4"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		build large $compiler
+		begin large
+		for n in 0 7 11; do
+			"$CPROF" inspect "$pid" "v$n" "number_$n" "the_end_of_number_$n" "call$n()::inside" \
+				"sizeof(struct hidden$n)" "*to_hidden$n" "held$n.twice" >got
+			diff got - <<-END || complain "$compiler"
+				v$n = $n
+				number_$n = $((100 + n))
+				the_end_of_number_$n = $((200 + n))
+				call$n()::inside = $((300 + n))
+				sizeof(struct hidden$n) = 8
+				*to_hidden$n = {number=$n, twice=$((2 * n))}
+				held$n.twice = $((2 * n))
+			END
+		done
+		finish
+	done
+}
+
+@test "of units that have not the name nothing is kept in memory" {
+	needs gcc readelf
+	build large gcc -O0 -DMANY
+	local size one all
+	size=$(readelf -SW large | sed -n 's/.* \.debug_info *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .*/\1/p')
+	one=$(most_memory number_7)
+	all=$(most_memory everywhere)
+	echo "debug information $((0x$size / 1024)) KiB, one unit's name $one KiB, everybody's $all KiB"
+	[ $((one + 0x$size / 1024 / 2)) -lt "$all" ]
+}
