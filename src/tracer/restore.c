@@ -227,7 +227,10 @@ static void take_out_jumps(void *ctx, uint64_t slots, const struct cp_area_entry
 /* ---- windows ---- */
 
 /* Breakpoints in the place of jumps, so that nobody is in one any more; then what is
- * behind those; then they go. While threads run there has to be a handler for them. */
+ * behind those, and hops' jumps, to which nobody comes any more; then they go. While threads run
+ * there has to be a handler for them. A hop's jump is in the middle of what its host has moved
+ * away, so it is never a breakpoint, and gone before that one's first byte is back: who wakes up
+ * then would run into what is half of an instruction. */
 enum step { STEP_TRAPS, STEP_REST, STEP_FIRST, STEPS };
 
 struct unjumping {
@@ -245,6 +248,15 @@ static bool is_mixture(const struct cp_window *w, const uint8_t *now)
 		if (now[i] != w->jump[i] && now[i] != w->original[i])
 			return false;
 	return true;
+}
+
+static void restore_hop(struct unjumping *u, const struct cp_window *w, uint64_t site)
+{
+	uint8_t now[CP_DETOUR_FILLED];
+
+	if (u->step == STEP_REST && pread(u->mem, now, w->size, (off_t)site) == w->size &&
+	    !memcmp(now, w->jump, w->size))
+		u->done += pwrite(u->mem, w->original, w->size, (off_t)site) == w->size;
 }
 
 static void restore_window(struct unjumping *u, const struct cp_window *w, uint64_t site)
@@ -280,8 +292,12 @@ static void restore_windows(void *ctx, uint64_t slots, const struct cp_area_entr
 		if (!(entries[i].slot & CP_AREA_WINDOW) ||
 		    (entries[i].slot & CP_AREA_STILL && !u->still))
 			continue;
-		if (pread(u->mem, &w, sizeof(w), at) == sizeof(w) && w.size &&
-		    w.size <= CP_DETOUR_FILLED)
+		if (pread(u->mem, &w, sizeof(w), at) != sizeof(w) || !w.size ||
+		    w.size > CP_DETOUR_FILLED)
+			continue;
+		if (entries[i].slot & CP_AREA_LANDING)
+			restore_hop(u, &w, entries[i].site);
+		else
 			restore_window(u, &w, entries[i].site);
 	}
 }

@@ -24,8 +24,8 @@
 	HUNDRED(n##0) \
 	HUNDRED(n##1) \
 	HUNDRED(n##2) \
-	HUNDRED(n##3) HUNDRED(n##4) HUNDRED(n##5) HUNDRED(n##6) HUNDRED(n##7) HUNDRED(n##8) \
-		HUNDRED(n##9)
+	HUNDRED(n##3) \
+	HUNDRED(n##4) HUNDRED(n##5) HUNDRED(n##6) HUNDRED(n##7) HUNDRED(n##8) HUNDRED(n##9)
 
 #ifdef UNIT
 #define USED __attribute__((used))

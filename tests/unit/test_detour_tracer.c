@@ -382,6 +382,12 @@ static void test_again(const char *mode, bool killed)
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
+static void test_agains(int count)
+{
+	while (count--)
+		test_again("rest", true);
+}
+
 static void test_all(void)
 {
 	test_counts("work", 0, 20000);
@@ -400,18 +406,20 @@ static void test_all(void)
 
 int main(int argc, char **argv)
 {
-	const char *rounds = getenv("KILLS");
+	const char *rounds = getenv("KILLS"), *again = getenv("AGAIN");
 	int i;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1L);
 	for (i = 1; i < argc; i++) {
 		program = argv[i];
-		if (rounds)
+		if (again)
+			test_agains(atoi(again));
+		else if (rounds)
 			test_kills((unsigned)atoi(rounds));
 		else
 			test_all();
 	}
-	if (!rounds) {
+	if (!rounds && !again) {
 		program = argv[1];
 		test_counts("work", 200, 500);
 		test_exec();

@@ -120,7 +120,7 @@ static uint32_t mark_of(const struct space *space, const struct site *site)
 	if (!(site->flags & SITE_JUMPS))
 		return site->flags & SITE_PASSIVE ? CP_AREA_LANDING : 0;
 	if (site->flags & CP_SITE_HOP)
-		return CP_AREA_WINDOW | CP_AREA_STILL;
+		return CP_AREA_WINDOW | CP_AREA_LANDING | CP_AREA_STILL;
 	behind = space_site(space, site->address + space->table->windows.items[site->window].size);
 	while (behind && !(behind->flags & CP_SITE_HOP))
 		behind = site_next(space, behind);
