@@ -14,10 +14,67 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/decoder.h"
+#include "arch/insn.h"
 #include "base/clock.h"
 #include "detour_pilot.h"
 
 static const char *program;
+
+/* ---- breakpoints that are written one by one ---- */
+
+static uint64_t text; /* the program's that is looked at */
+static size_t text_size;
+static bool *starts; /* of its bytes: an instruction begins there */
+
+/* Of a function; what is in none is not looked at. */
+static void find_starts(struct cp_decoder *decoder, const uint8_t *code, size_t from, size_t size)
+{
+	struct cp_insn insn;
+	size_t at, step;
+
+	for (at = from; at < from + size; at += step) {
+		step = cp_decode(decoder, code + at, from + size - at, text + at, &insn) ? insn.size
+											 : 1;
+		memset(starts + at + 1, 0, step - 1);
+	}
+}
+
+static void find_instructions(const struct pilot *p)
+{
+	struct detour_file f;
+	size_t i;
+
+	CHECK_OK(detour_file_open(program, &f));
+	text_size = p->board->text_end - p->board->text;
+	starts = realloc(starts, text_size);
+	memset(starts, true, text_size);
+	text = p->board->text;
+	for (i = 0; i < f.functions.count; i++) {
+		const struct cp_probe_function *function = &f.functions.items[i];
+
+		if (function->linkage_name && strncmp(function->linkage_name, "d_", 2) == 0)
+			find_starts(f.decoder, p->text, function->address + p->board->bias - text,
+				    function->size);
+	}
+	detour_file_close(&f);
+}
+
+ssize_t __real_pwrite64(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
+
+/* Here and in tracers. In the middle of an instruction a breakpoint is none: whoever runs into
+ * it has something else. */
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at)
+{
+	if (size == 1 && *(const uint8_t *)bytes == 0xcc && (uint64_t)at - text < text_size &&
+	    !starts[(uint64_t)at - text]) {
+		fprintf(stderr, "a breakpoint in the middle of an instruction, at %#lx\n",
+			(unsigned long)((uint64_t)at - text));
+		abort();
+	}
+	return __real_pwrite64(fd, bytes, size, at);
+}
 
 /* How it ended is said on the way. */
 static bool is_alive(const struct pilot *p)
@@ -354,6 +411,7 @@ static void test_again(const char *mode, bool killed)
 	int i;
 
 	pilot_start(&p, program, mode, 3, 0);
+	find_instructions(&p);
 	p.board->go = 1;
 	for (i = 0; i < SESSIONS; i++) {
 		p.entered = p.left = p.unwound = p.threads = p.wrong = 0;
@@ -379,6 +437,7 @@ static void test_again(const char *mode, bool killed)
 	}
 	CHECK(killed || fewest <= most);
 	fprintf(stderr, "%s: at most %zu mappings, later at least %zu\n", mode, most, fewest);
+	text_size = 0;
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
