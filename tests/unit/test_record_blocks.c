@@ -39,6 +39,8 @@ struct thread {
 	size_t count;
 	cprof_value *values; /* of the entries */
 	size_t value_count;
+	uint64_t *numbers; /* some of these as numbers: three a value */
+	size_t number_count;
 };
 
 struct program {
@@ -272,6 +274,40 @@ static void set_value(struct thread *t, const cprof_value *form, cprof_value *v,
 	v->cut = false;
 }
 
+/* The numbers of values that have no parts; NULL: others. */
+static const uint64_t *pack(struct thread *t, const cprof_value *form, const cprof_value *values,
+			    uint32_t count)
+{
+	uint64_t *to = t->numbers + t->number_count, *at = to;
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		const cprof_value *v = &values[i];
+		bool text = form[i].kind == CPROF_VALUE_STRING;
+
+		if (form[i].count || !has_number(&form[i]) ||
+		    (text && v->kind == CPROF_VALUE_STRING && !v->address))
+			return NULL;
+		if (text) {
+			at[0] = at[1] = at[2] = 0;
+			if (v->kind == CPROF_VALUE_STRING) {
+				at[0] = v->address;
+				at[1] = (uintptr_t)v->u.text.bytes;
+				at[2] = v->u.text.length | (uint64_t)v->cut << 32;
+			}
+			at += 3;
+			continue;
+		}
+		*at++ = v->u.u;
+		if (form[i].symbol)
+			*at++ = (uintptr_t)v->symbol;
+		if (form[i].address == 1)
+			*at++ = v->address;
+	}
+	t->number_count = (size_t)(at - t->numbers);
+	return to;
+}
+
 /* Mostly a function's values have the same form. */
 static void add_values(struct thread *t, struct cp_record_call *call, struct cp_call_entry *entry)
 {
@@ -288,11 +324,15 @@ static void add_values(struct thread *t, struct cp_record_call *call, struct cp_
 	t->value_count += forms[number].count;
 	for (i = 0; i < forms[number].count; i++)
 		set_value(t, &forms[number].values[i], &values[i], 0);
+	entry->numbers = below(2) ? pack(t, entry->form, values, entry->value_count) : NULL;
+	if (entry->numbers)
+		entry->values = NULL;
 }
 
 /* ---- the program ---- */
 
-static size_t leaves; /* that came in one entry */
+static size_t leaves; /* that came in one entry, */
+static size_t valued_leaves; /* and had arguments and a result */
 
 static void tell(struct program *p, uint32_t t, struct cp_record_call call)
 {
@@ -368,8 +408,28 @@ static bool is_leaf(const struct cp_call_entry e[2])
 {
 	return e[0].kind == CP_RECORD_ENTER && e[1].kind == CP_RECORD_LEAVE &&
 	       e[0].function == e[1].function && e[0].depth == e[1].depth &&
-	       CP_RECORD_CALL_INVOKER(e[0].flags) != CPROF_INVOKER_SIGNAL &&
-	       !(e[0].value_count | e[1].value_count | e[1].flags);
+	       CP_RECORD_CALL_INVOKER(e[0].flags) != CPROF_INVOKER_SIGNAL && !e[1].flags &&
+	       (!e[0].value_count || e[0].numbers) && (!e[1].value_count || e[1].numbers);
+}
+
+/* The numbers of both in one place. */
+static void join_numbers(struct thread *t, const struct cp_call_entry e[2],
+			 struct cp_call_entry *leaf)
+{
+	uint64_t *to = t->numbers + t->number_count, *at = to;
+	size_t words;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		words = e[i].value_count ? cp_call_words(e[i].form, e[i].value_count) : 0;
+		if (words)
+			memcpy(at, e[i].numbers, words * sizeof(*at));
+		at += words;
+	}
+	t->number_count = (size_t)(at - t->numbers);
+	leaf->numbers = to;
+	leaf->result_form = e[1].value_count ? e[1].form : NULL;
+	valued_leaves += e[0].value_count && e[1].value_count;
 }
 
 /* Of calls that nothing happens in, some come in one entry. */
@@ -381,6 +441,8 @@ static void join_leaves(struct thread *t)
 		t->entries[to] = t->entries[from++];
 		if (from == t->count || !is_leaf(&t->entries[from - 1]) || !below(3))
 			continue;
+		join_numbers(t, (struct cp_call_entry[2]){ t->entries[from - 1], t->entries[from] },
+			     &t->entries[to]);
 		t->entries[to].kind = CP_CALL_LEAF;
 		t->entries[to].duration_ns = t->entries[from].ts_ns - t->entries[from - 1].ts_ns;
 		from++;
@@ -396,7 +458,7 @@ static void flush(struct program *p, uint32_t t)
 	join_leaves(thread);
 	cp_record_call_block(p->blocks, t, &costs, thread->entries, thread->count);
 	CHECK_OK(cp_sums_block(&p->sums, 0, t, &costs, thread->entries, thread->count));
-	thread->count = thread->value_count = 0;
+	thread->count = thread->value_count = thread->number_count = 0;
 }
 
 static void run(struct program *p, size_t events, uint32_t stride)
@@ -450,6 +512,7 @@ static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most
 		p.threads[t].frames = calloc(most + 1, sizeof(*p.threads[t].frames));
 		p.threads[t].entries = calloc(events + 1, sizeof(*p.threads[t].entries));
 		p.threads[t].values = calloc(VALUES * events + 1, sizeof(*p.threads[t].values));
+		p.threads[t].numbers = calloc(6 * VALUES * events + 6, sizeof(uint64_t));
 	}
 	run(&p, events, stride);
 	cp_record_totals(p.events, &totals);
@@ -464,6 +527,7 @@ static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most
 		free(p.threads[t].frames);
 		free(p.threads[t].entries);
 		free(p.threads[t].values);
+		free(p.threads[t].numbers);
 	}
 }
 
@@ -715,7 +779,9 @@ static void test_mutated(void)
 	struct cp_call_coder coder = { 0 };
 	struct cp_call_block block;
 	struct cp_buf bytes = { 0 };
-	struct thread t = { .values = calloc(VALUES * CP_ARRAY_SIZE(entries), sizeof(*t.values)) };
+	struct thread t = { .values = calloc(VALUES * CP_ARRAY_SIZE(entries), sizeof(*t.values)),
+			    .numbers = calloc(6 * VALUES * CP_ARRAY_SIZE(entries),
+					      sizeof(*t.numbers)) };
 	size_t begin, round, i;
 
 	seed = 5;
@@ -759,6 +825,7 @@ static void test_mutated(void)
 	cp_call_coder_free(&coder);
 	cp_buf_free(&bytes);
 	free(t.values);
+	free(t.numbers);
 }
 
 int main(void)
@@ -770,6 +837,7 @@ int main(void)
 	test_same(20, 200000, 200000, 50); /* blocks that are full */
 	test_same(21, 60000, 20000, DEEP);
 	CHECK(leaves > 10000);
+	CHECK(valued_leaves > 1000);
 	test_turns();
 	test_damaged();
 	test_mutated();
