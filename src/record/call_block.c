@@ -164,6 +164,14 @@ static inline void put_both(struct coding *c, const struct cp_call_entry *e, uin
 	closed(c, e->depth, 0);
 }
 
+/* The result's of a LEAF that has one. */
+static inline struct cp_call_values result_of(const struct cp_call_entry *e)
+{
+	size_t before = e->value_count ? cp_call_words(e->form, e->value_count) : 0;
+
+	return (struct cp_call_values){ e->result_form, NULL, e->numbers + before, 1 };
+}
+
 /* False: it is not as plain as that, and nothing was done. */
 static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e)
 {
@@ -174,12 +182,7 @@ static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e)
 		return false;
 	put_both(c, e, e->ts_ns + e->duration_ns);
 	if (e->result_form) {
-		const struct cp_call_values result = {
-			e->result_form, NULL,
-			e->value_count ? e->numbers + cp_call_words(e->form, e->value_count)
-				       : e->numbers,
-			1
-		};
+		const struct cp_call_values result = result_of(e);
 
 		forms = c->coder->callees.items[e->function + 1].forms;
 		c->at = cp_call_form_values(c->coder, forms[1], &result, c->at);
@@ -333,20 +336,22 @@ static inline bool is_told(const struct cp_call_entry *e, size_t functions)
 		 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL));
 }
 
+static size_t size_of(struct cp_call_coder *coder, const struct cp_call_values *v)
+{
+	uint32_t form = cp_call_form_of(coder, v);
+
+	return form ? cp_call_form_size(coder, form, v) : 0;
+}
+
 /* Is there room for what an entry has of values, before `left` events that come behind? */
 static bool fits(struct coding *c, const struct cp_call_entry *e, const uint8_t *end, size_t left)
 {
-	const struct cp_call_values v = cp_call_values_of(e);
-	const struct cp_call_values result = { e->result_form, NULL,
-					       v.form ? v.numbers + cp_call_words(v.form, v.count)
-						      : e->numbers,
-					       1 };
-	uint32_t form = cp_call_form_of(c->coder, &v);
-	size_t size = form ? cp_call_form_size(c->coder, form, &v) : 0;
+	struct cp_call_values v = cp_call_values_of(e);
+	size_t size = size_of(c->coder, &v);
 
-	if (result.form) {
-		form = cp_call_form_of(c->coder, &result);
-		size += form ? cp_call_form_size(c->coder, form, &result) : 0;
+	if (e->result_form) {
+		v = result_of(e);
+		size += size_of(c->coder, &v);
 	}
 	return size <= (size_t)(end - c->at) - left * EVENT_MAX;
 }
