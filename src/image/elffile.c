@@ -423,13 +423,19 @@ static void fetch(struct cp_elf *elf, struct cp_elf_section *s, uint64_t from, u
 	}
 }
 
+/* Has the section these bytes? It is touched. */
+static bool has(struct cp_elf *elf, struct cp_elf_section *s, uint64_t offset, uint64_t size)
+{
+	if (!s)
+		return false;
+	touch(elf, s);
+	return s->bytes && offset <= s->length && size <= s->length - offset;
+}
+
 const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *s, uint64_t offset,
 			   uint64_t size)
 {
-	if (!s)
-		return NULL;
-	touch(elf, s);
-	if (!s->bytes || offset > s->length || size > s->length - offset)
+	if (!has(elf, s, offset, size))
 		return NULL;
 	if (s->present && size)
 		fetch(elf, s, offset / BLOCK, (offset + size - 1) / BLOCK);
@@ -439,10 +445,7 @@ const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *s, uint64_
 bool cp_elf_copy(struct cp_elf *elf, struct cp_elf_section *s, uint64_t offset, void *buffer,
 		 size_t size)
 {
-	if (!s)
-		return false;
-	touch(elf, s);
-	if (!s->bytes || offset > s->length || size > s->length - offset)
+	if (!has(elf, s, offset, size))
 		return false;
 	if (s->present)
 		return cp_elf_read(elf, s->offset + offset, buffer, size);

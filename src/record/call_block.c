@@ -148,18 +148,23 @@ static inline bool is_expected(const struct coding *c, const struct cp_call_entr
 	       e->target == CP_RECORD_NONE;
 }
 
+/* Values of the form that those of the function's enters, or leaves, have by now. */
+static inline void put_known(struct coding *c, uint32_t function, bool leave,
+			     const struct cp_call_values *values)
+{
+	uint32_t form = c->coder->callees.items[function + 1].forms[leave];
+
+	c->at = cp_call_form_values(c->coder, form, values, c->at);
+}
+
 /* Both events of a call and nothing between them: it need not be opened. */
 static inline void put_both(struct coding *c, const struct cp_call_entry *e, uint64_t end_ns)
 {
-	struct cp_call_callees *own;
+	const struct cp_call_values values = cp_call_values_of(e);
 
 	put_callee(c, e);
-	if (e->value_count) {
-		const struct cp_call_values values = cp_call_values_of(e);
-
-		own = &c->coder->callees.items[e->function + 1];
-		c->at = cp_call_form_values(c->coder, own->forms[0], &values, c->at);
-	}
+	if (values.form)
+		put_known(c, e->function, false, &values);
 	put_first(c, CP_CALL_LEAVE, end_ns);
 	closed(c, e->depth, 0);
 }
@@ -175,17 +180,15 @@ static inline struct cp_call_values result_of(const struct cp_call_entry *e)
 /* False: it is not as plain as that, and nothing was done. */
 static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e)
 {
-	const uint32_t *forms;
+	struct cp_call_values result;
 
 	if (!is_expected(c, e) ||
 	    !has_forms(c, e->function, e->value_count ? e->form : NULL, e->result_form))
 		return false;
 	put_both(c, e, e->ts_ns + e->duration_ns);
 	if (e->result_form) {
-		const struct cp_call_values result = result_of(e);
-
-		forms = c->coder->callees.items[e->function + 1].forms;
-		c->at = cp_call_form_values(c->coder, forms[1], &result, c->at);
+		result = result_of(e);
+		put_known(c, e->function, true, &result);
 	}
 	return true;
 }

@@ -277,8 +277,7 @@ static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
 /* What a record has besides. */
 struct besides {
 	const struct engine_plain_site *site;
-	const cprof_value *values; /* NULL: none, or ... */
-	const uint64_t *numbers; /* ... these */
+	struct engine_valued_told told; /* its values */
 	uint64_t sp, ts_ns;
 };
 
@@ -301,10 +300,10 @@ static inline cprof_call_event *add_valued(const struct engine_blocks *b, const 
 {
 	cprof_call_event *e = add_event(b->ring, r->ts_ns, kind);
 
-	if (!r->values && !r->numbers)
+	if (!r->site->valued)
 		return e;
-	e->values = r->values;
-	e->numbers = r->numbers;
+	e->values = r->told.values;
+	e->numbers = r->told.numbers;
 	e->value_count = r->site->valued->form->count;
 	e->form = r->site->valued->form->values;
 	return e;
@@ -394,13 +393,8 @@ static bool take_values(const struct engine_blocks *b, const struct cp_record_pl
 
 	if (ring->block.count == BLOCK_MAX || (valued && !engine_valued_fits(ring, valued, r)))
 		engine_blocks_tell(b->session, ring);
-	if (valued && valued->numbers)
-		to->numbers = engine_valued_numbers(b->session, b->thread->process, ring, valued, r,
-						    to->sp);
-	else if (valued)
-		to->values =
-			engine_valued_read(b->session, b->thread->process, ring, valued, r, to->sp);
-	return !valued || to->values || to->numbers;
+	return !valued || engine_valued_read(b->session, b->thread->process, ring, valued, r,
+					     to->sp, &to->told);
 }
 
 /* A call that ends where it begins is entered and left, which the shadow stack need not know
@@ -463,7 +457,7 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 		return false;
 	taken = to.site->what == ENGINE_PLAIN_ENTER ? enter(b, &to, r->words ? r->values[0] : 0)
 						    : leave(b, &to, r);
-	if (!taken && (to.values || to.numbers))
+	if (!taken && to.site->valued)
 		engine_valued_drop(b->ring, to.site->valued);
 	return taken;
 }
@@ -551,22 +545,17 @@ static bool read_numbers(const struct taking *t, const struct leaf *l, uint64_t 
 	cprof_process *p = t->b->thread->process;
 	cprof_session *s = t->b->session;
 	struct engine_ring *ring = t->b->ring;
-	const uint64_t *behind;
+	struct engine_valued_told first, told;
 
-	*ret = NULL;
-	if (arguments) {
-		*ret = engine_valued_numbers(s, p, ring, arguments, l->begins, sp);
-		if (!*ret)
-			return false;
+	if (arguments && !engine_valued_read(s, p, ring, arguments, l->begins, sp, &first))
+		return false;
+	if (result && !engine_valued_read(s, p, ring, result, l->ends, sp, &told)) {
+		if (arguments)
+			engine_valued_drop(ring, arguments);
+		return false;
 	}
-	if (!result)
-		return true;
-	behind = engine_valued_numbers(s, p, ring, result, l->ends, sp);
-	if (!behind && *ret)
-		engine_valued_drop(ring, arguments);
-	if (!*ret)
-		*ret = behind;
-	return behind != NULL;
+	*ret = arguments ? first.numbers : told.numbers;
+	return true;
 }
 
 static inline void set_numbers(cprof_call_event *e, const struct leaf *l, const uint64_t *numbers)

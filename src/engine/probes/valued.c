@@ -494,8 +494,9 @@ static bool set_one(const struct reading *r, uint32_t i, cprof_value *all)
 }
 
 /* All values of a form; what a NULL leads to is not there. */
-static bool set_all(const struct reading *r, cprof_value *all)
+static bool set_all(const struct reading *r)
 {
+	cprof_value *all = r->ring->values.items + r->ring->values.count;
 	const struct cp_form *form = r->valued->form;
 	bool gone[CP_FORM_VALUES]; /* its parts are not there, or were set with it */
 	uint32_t i;
@@ -568,8 +569,9 @@ static inline bool set_numbers(const struct reading *r, uint32_t i, uint64_t num
 	return true;
 }
 
-static bool set_all_numbers(const struct reading *r, uint64_t *to)
+static bool set_all_numbers(const struct reading *r)
 {
+	uint64_t *to = r->ring->numbers.items + r->ring->numbers.count;
 	const struct cp_form *form = r->valued->form;
 	uint64_t number;
 	uint32_t i;
@@ -599,45 +601,14 @@ bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valu
 }
 
 /* What its fetches brought; false: not so. */
-static bool begin(struct reading *r, cprof_session *s, const cprof_process *p,
-		  struct engine_ring *ring, const struct engine_valued *v,
-		  const struct cp_record_plain *record, uint64_t sp)
+static bool read_fetches(struct reading *r)
 {
-	unsigned text = v->first_text, i;
+	unsigned text = r->valued->first_text, i;
 
-	if (!reserve(ring))
-		return false;
-	r->session = s;
-	r->process = p;
-	r->ring = ring;
-	r->valued = v;
-	r->record = record;
-	r->sp = sp;
-	for (i = 0; i < v->fetch_count; i++)
+	for (i = 0; i < r->valued->fetch_count; i++)
 		if (!read_fetch(r, i, &text))
 			return false;
 	return true;
-}
-
-const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
-				      struct engine_ring *ring, const struct engine_valued *v,
-				      const struct cp_record_plain *record, uint64_t sp)
-{
-	size_t before = ring->text.count;
-	struct reading r;
-	cprof_value *to;
-
-	if (!begin(&r, s, p, ring, v, record, sp)) {
-		ring->text.count = before;
-		return NULL;
-	}
-	to = ring->values.items + ring->values.count;
-	if (!set_all(&r, to)) {
-		ring->text.count = before;
-		return NULL;
-	}
-	ring->values.count += v->form->total;
-	return to;
 }
 
 /* NULL: the record has not so many words. */
@@ -659,27 +630,37 @@ static const uint64_t *take_plain(struct engine_ring *ring, const struct engine_
 	return ret;
 }
 
-const uint64_t *engine_valued_numbers(cprof_session *s, const cprof_process *p,
-				      struct engine_ring *ring, const struct engine_valued *v,
-				      const struct cp_record_plain *record, uint64_t sp)
+bool engine_valued_read(cprof_session *s, const cprof_process *p, struct engine_ring *ring,
+			const struct engine_valued *v, const struct cp_record_plain *record,
+			uint64_t sp, struct engine_valued_told *ret)
 {
 	size_t before = ring->text.count;
 	struct reading r;
-	uint64_t *to;
 
-	if (v->plain && ring->numbers.items)
-		return take_plain(ring, v, record);
-	if (!begin(&r, s, p, ring, v, record, sp)) {
-		ring->text.count = before;
-		return NULL;
+	*ret = (struct engine_valued_told){ 0 };
+	if (!reserve(ring))
+		return false;
+	if (v->plain) {
+		ret->numbers = take_plain(ring, v, record);
+		return ret->numbers != NULL;
 	}
-	to = ring->numbers.items + ring->numbers.count;
-	if (!set_all_numbers(&r, to)) {
+	r.session = s;
+	r.process = p;
+	r.ring = ring;
+	r.valued = v;
+	r.record = record;
+	r.sp = sp;
+	if (v->numbers)
+		ret->numbers = ring->numbers.items + ring->numbers.count;
+	else
+		ret->values = ring->values.items + ring->values.count;
+	if (!read_fetches(&r) || !(v->numbers ? set_all_numbers(&r) : set_all(&r))) {
 		ring->text.count = before;
-		return NULL;
+		return false;
 	}
 	ring->numbers.count += v->numbers;
-	return to;
+	ring->values.count += v->numbers ? 0 : v->form->total;
+	return true;
 }
 
 void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *v)

@@ -51,16 +51,17 @@ void engine_valued_free(struct engine_valued *valued);
 /* Is there room for the record's values, before the block is told? */
 bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valued *valued,
 			const struct cp_record_plain *record);
-/* Reads a record's values into the ring's block, where they fit. NULL: it takes the way of
- * hits. */
-const cprof_value *engine_valued_read(cprof_session *s, const cprof_process *p,
-				      struct engine_ring *ring, const struct engine_valued *valued,
-				      const struct cp_record_plain *record, uint64_t sp);
+/* Values of a record, as one or the other; both NULL: none. */
+struct engine_valued_told {
+	const cprof_value *values;
+	const uint64_t *numbers;
+};
 
-/* Likewise, as its numbers; where they are told so. */
-const uint64_t *engine_valued_numbers(cprof_session *s, const cprof_process *p,
-				      struct engine_ring *ring, const struct engine_valued *valued,
-				      const struct cp_record_plain *record, uint64_t sp);
+/* Reads a record's values into the ring's block, where they fit. False: it takes the way of
+ * hits. */
+bool engine_valued_read(cprof_session *s, const cprof_process *p, struct engine_ring *ring,
+			const struct engine_valued *valued, const struct cp_record_plain *record,
+			uint64_t sp, struct engine_valued_told *ret);
 
 /* Gives back what was read last: the record goes the way of hits. */
 void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *valued);
