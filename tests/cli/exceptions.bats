@@ -291,6 +291,72 @@ by_both() {
 	assert_equal "$(jq '.caught - 8 * 20 - 20' d.sums)" "$(cat out)"
 }
 
+@test "an exception whose catch is looked for while a signal's handler throws is caught" {
+	# The personality routine is called for each frame that is looked at: there the signal
+	# comes. Handlers run on the thread's stack, and on others, below and above it.
+	cat >between.cpp <<-'END'
+		#include <csignal>
+		#include <cstdio>
+		#include <dlfcn.h>
+		#include <stdexcept>
+		#include <thread>
+		#include <unwind.h>
+		static thread_local int signals, thrown, caught, handled;
+		typedef _Unwind_Reason_Code personality(int, _Unwind_Action, _Unwind_Exception_Class,
+			_Unwind_Exception *, _Unwind_Context *);
+		extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action actions,
+			_Unwind_Exception_Class kind, _Unwind_Exception *exception, _Unwind_Context *context)
+		{
+			static const auto next = (personality *)dlsym(RTLD_NEXT, "__gxx_personality_v0");
+			if (actions & _UA_SEARCH_PHASE && signals) {
+				signals--;
+				raise(SIGUSR1);
+			}
+			return next(version, actions, kind, exception, context);
+		}
+		__attribute__((noinline)) void thrower() { thrown++; throw std::runtime_error("here"); }
+		__attribute__((noinline)) void catching() { try { thrower(); } catch (std::exception &) { caught++; } }
+		__attribute__((noinline)) void in_handler() { try { thrown++; throw 1; } catch (int) { handled++; } }
+		static void on_signal(int) { in_handler(); }
+		static int sums[3];
+		static void rounds(char *stack) {
+			struct sigaction action = {};
+			stack_t alternate = {};
+			alternate.ss_sp = stack;
+			alternate.ss_size = 65536;
+			if (stack)
+				sigaltstack(&alternate, nullptr);
+			action.sa_handler = on_signal;
+			for (int i = 0; i < 60; i++) {
+				action.sa_flags = SA_NODEFER | (stack && i % 2 ? SA_ONSTACK : 0);
+				sigaction(SIGUSR1, &action, nullptr);
+				signals = i % 4;
+				catching();
+			}
+			sums[0] += thrown, sums[1] += caught, sums[2] += handled;
+		}
+		int main() {
+			static char below[65536];
+			char above[65536];
+			rounds(below);
+			std::thread(rounds, nullptr).join();
+			std::thread(rounds, above).join();
+			std::thread(rounds, below).join();
+			printf("%d %d %d\n", sums[0], sums[1], sums[2]);
+		}
+	END
+	g++ -g -O1 -pthread -rdynamic -o between between.cpp -ldl
+	for traps in '' --traps; do
+		"$CPROF" run --exceptions $traps --max-rate=0 -q -o x.data -- ./between >out
+		[ "$(cut -d' ' -f3 out)" -gt 200 ]
+		"$CPROF" report --json x.data | jq -r '.exceptions | [.thrown,
+			([.kinds[] | select(.caught_in == "catching()").count] | add),
+			([.kinds[] | select(.caught_in == "in_handler()").count] | add)] | join(" ")' >got
+		diff out got
+		refute_regex "$("$CPROF" report --exceptions x.data)" 'not caught'
+	done
+}
+
 @test "SIGKILL of cprof while exceptions are told leaves the program as it is" {
 	for who in tracer controller; do
 		"$BATS_TEST_DIRNAME/kill_at" --cprof="$CPROF" --who=$who --phase=leave --start=5 --step=100 \

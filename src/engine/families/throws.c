@@ -16,7 +16,8 @@
  *
  * An exception is in flight from when it is thrown until a catch clause has it.
  * More than one is when destructors, run by the first one, throw and catch
- * themselves: the oldest one that was thrown after a call began unwinds it.
+ * themselves, or a signal's handler while the first one's clause is looked for: the
+ * oldest one that was thrown after a call began unwinds it.
  *
  * What is read here is copied when that happens, and is untrusted.
  */
@@ -28,6 +29,7 @@
 #include "base/text.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/invoke.h"
+#include "engine/calls/stacks.h"
 #include "engine/probes/fetches.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
@@ -43,6 +45,7 @@
 #include "unwind/lsda.h"
 
 #define FLIGHTS_MAX 4096 /* in flight at once; more: the oldest ones are forgotten */
+#define PENDING_MAX 16 /* that a thread has thrown, and that never landed */
 #define LANDINGS 8 /* landing pads for one throw, before they are too many */
 #define NAME_MAX 512 /* bytes of a type's name, mangled */
 
@@ -68,6 +71,7 @@ struct flight {
 	uint64_t header; /* struct _Unwind_Exception: what tells exceptions apart */
 	uint64_t ts_ns, sp; /* when and where it was thrown */
 	cprof_object object;
+	bool own; /* it was thrown on the thread's own stack, as far as known */
 	bool seen; /* it came to a landing pad */
 };
 
@@ -415,17 +419,27 @@ static void remove_flight(struct throws *t, size_t i)
 	t->flights.count--;
 }
 
-/* An exception is thrown: those that its thread had in flight and that never landed, or
- * were thrown from deeper down the same stack, are in flight no more. */
+/* Is an exception that has not landed in flight no more, when its thread throws another
+ * one? It is where that comes from where the frame was that threw it, or from further out.
+ * From further in, or on another stack, comes what a signal's handler throws. */
+static bool is_over(const struct flight *f, const struct flight *fresh)
+{
+	return f->own && fresh->own && f->sp <= fresh->sp;
+}
+
+/* An exception is thrown: those of its thread that are in flight no more are forgotten. */
 static void prune(struct throws *t, const struct flight *fresh)
 {
+	unsigned pending = 0;
 	size_t i;
 
 	for (i = t->flights.count; i--;) {
 		const struct flight *f = &t->flights.items[i];
 
-		if (f->process == fresh->process && f->tid == fresh->tid &&
-		    (!f->seen || f->header == fresh->header))
+		if (f->process != fresh->process || f->tid != fresh->tid)
+			continue;
+		if (f->header == fresh->header ||
+		    (!f->seen && (is_over(f, fresh) || ++pending > PENDING_MAX)))
 			remove_flight(t, i);
 	}
 	if (t->flights.count >= FLIGHTS_MAX)
@@ -465,6 +479,12 @@ static void forget(cprof_process *p, int32_t tid)
 
 /* ---- events ---- */
 
+static bool on_own_stack(cprof_thread *t, uint64_t sp)
+{
+	engine_thread_stack(t);
+	return !t->stack_end || (sp >= t->stack_low && sp < t->stack_end);
+}
+
 static bool on_thrown(cprof_session *s, const struct engine_hit *hit)
 {
 	struct throws *t = throws_of(s);
@@ -475,6 +495,7 @@ static bool on_thrown(cprof_session *s, const struct engine_hit *hit)
 		.header = hit->regs.r[cp_arch_host()->args[0]],
 		.ts_ns = e->e.ts_ns,
 		.sp = e->sp,
+		.own = on_own_stack(s->current.thread, e->sp),
 	};
 	cprof_object object;
 
