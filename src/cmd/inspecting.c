@@ -13,6 +13,7 @@
 #include "cmd/frames.h"
 #include "image/jit.h"
 #include "inspect/statics.h"
+#include "inspect/type_names.h"
 
 #define PAGE 4096u
 
@@ -176,6 +177,36 @@ static bool function_of(struct cp_inspected *in, const struct cp_object *o, cons
 	return cp_function_thing(&of, name, &in->arena, ret);
 }
 
+static struct cp_named_type *known_type(struct cp_inspected *in, const char *key)
+{
+	struct cp_named_type *k;
+
+	cp_vec_for_each(&in->known_types, k)
+		if (!strcmp(k->key, key))
+			return k;
+	return NULL;
+}
+
+/* An enumerator of the program, or of its libraries. */
+static bool enumerator_of(struct cp_inspected *in, bool program, const char *name,
+			  struct cp_thing *ret)
+{
+	struct cp_named_type now = { 0 }, *known;
+	const struct cp_type *type;
+	struct cp_object *o;
+
+	if (asprintf(&now.key, "%s enumerator %s", program ? "own" : "other", name) < 0)
+		return false;
+	known = known_type(in, now.key);
+	cp_vec_for_each(&in->objects.list, o)
+		if (!known && !now.type && o->program == program)
+			now.type = cp_enumeration_in(o->image, name);
+	type = known ? known->type : now.type;
+	if (known || !cp_vec_push(&in->known_types, now))
+		free(now.key);
+	return type && cp_enumerator_of(&in->env, type, cp_name_last_part(name), ret);
+}
+
 static CP_ERROR find_variable(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	const struct cp_global_query query = { .name = cp_starts_with(name, "::") ? name + 2 : name,
@@ -198,7 +229,9 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 			break;
 		CP_TRY(look_in(in, o, &query, key, &found, &near));
 		/* A library's variable is not what a function of the program is meant by. */
-		if (!file && !found.found && o->program && function_of(in, o, query.name, ret))
+		if (!file && !found.found && o->program &&
+		    (function_of(in, o, query.name, ret) ||
+		     enumerator_of(in, true, query.name, ret)))
 			return NULL;
 	}
 	known = known ? known : found.found ? &found : NULL;
@@ -213,6 +246,8 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 	cp_vec_for_each(&in->objects.list, o)
 		if (!file && function_of(in, o, query.name, ret))
 			return NULL;
+	if (!file && enumerator_of(in, false, query.name, ret))
+		return NULL;
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			   file ? " in " : "", file ? file : "");
 	if (*name == '$' && !in->frames)
@@ -223,14 +258,13 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 static CP_ERROR find_type(void *ctx, const char *name, const struct cp_type **ret)
 {
 	struct cp_inspected *in = ctx;
-	struct cp_named_type *known, now = { 0 };
+	const struct cp_named_type *known = known_type(in, name);
+	struct cp_named_type now = { 0 };
 	struct cp_found *found;
 	struct cp_error *err;
 	size_t i;
 
-	cp_vec_for_each(&in->known_types, known) {
-		if (strcmp(known->key, name))
-			continue;
+	if (known) {
 		*ret = known->type;
 		return NULL;
 	}

@@ -43,6 +43,7 @@ struct search {
 	struct scope scopes[CP_DWARF_DEPTH];
 	unsigned depth;
 	bool functions; /* go into them */
+	bool enumerators; /* these are wanted, and the enums that they are of found */
 	bool library; /* only what is in std, core or alloc */
 	enum match best; /* that was found */
 	struct cp_mentions mentioned; /* units that may have such a name */
@@ -313,9 +314,23 @@ static const struct cp_type_details *details_of(const struct cp_type *type)
 {
 	const struct cp_type_details *d = cp_type_details(type);
 
-	if (!d && (type->kind == CP_TYPE_STRUCT || type->kind == CP_TYPE_UNION))
+	if (!d && (type->kind == CP_TYPE_STRUCT || type->kind == CP_TYPE_UNION ||
+		   type->kind == CP_TYPE_ENUM))
 		d = cp_type_read_details(type);
 	return d;
+}
+
+static bool has_same_enumerators(const struct cp_type_details *x, const struct cp_type_details *y)
+{
+	uint32_t i;
+
+	if (x->enumerator_count != y->enumerator_count)
+		return false;
+	for (i = 0; i < x->enumerator_count; i++)
+		if (x->enumerators[i].value != y->enumerators[i].value ||
+		    strcmp(x->enumerators[i].name, y->enumerators[i].name) != 0)
+			return false;
+	return true;
 }
 
 /* A header's type has a DIE in each unit; but files have types of one name, too. */
@@ -336,7 +351,7 @@ static bool is_same(const struct cp_type *a, const struct cp_type *b)
 		if (x->members[i].offset != y->members[i].offset ||
 		    strcmp(x->members[i].name, y->members[i].name))
 			return false;
-	return true;
+	return has_same_enumerators(x, y);
 }
 
 static bool is_known(const struct search *s, const char *name, const struct cp_type *type)
@@ -413,6 +428,37 @@ static void consider(struct search *s, struct cp_unit *unit, const struct cp_die
 		add(s, unit, die->offset, match);
 	/* Nearly all units have it. */
 	s->done = match == WHOLE && die->abbrev->tag == DW_TAG_base_type;
+}
+
+/* An enumerator is in what its enum is in, but for that of an `enum class`, and in the
+ * enum. */
+static void consider_enum(struct search *s, struct cp_unit *unit, const struct cp_die *die,
+			  const char *name, bool scoped)
+{
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die in;
+
+	if (!die->abbrev->children || !cp_die_at(unit, die->offset, &w, &in, &a))
+		return;
+	while (cp_walk_next(&w, &in) && in.abbrev && cp_attrs_read(&w, in.abbrev, &a)) {
+		const char *enumerator = cp_attr_string(unit, &a.name);
+
+		if (in.abbrev->tag == DW_TAG_enumerator && enumerator &&
+		    !strcmp(enumerator, s->last))
+			break;
+		if (in.abbrev->children && !cp_walk_skip_children(&w, &a.sibling))
+			return;
+	}
+	if (!in.abbrev || w.c.bad)
+		return;
+	if (!scoped)
+		consider(s, unit, die, s->last);
+	if (!name || s->depth == CP_DWARF_DEPTH)
+		return;
+	s->scopes[s->depth++] = (struct scope){ .name = name };
+	consider(s, unit, die, s->last);
+	s->depth--;
 }
 
 /* ---- the walk ---- */
@@ -498,7 +544,9 @@ static void search_unit(struct search *s, struct cp_unit *unit)
 		outer = s->depth;
 		if (a.specification.form && is_type(die.abbrev->tag))
 			enter_context(s, unit, &a);
-		if (name && is_type(die.abbrev->tag))
+		if (s->enumerators && die.abbrev->tag == DW_TAG_enumeration_type)
+			consider_enum(s, unit, &die, name, cp_attr_flag(&a.enum_class));
+		else if (!s->enumerators && name && is_type(die.abbrev->tag))
 			consider(s, unit, &die, name);
 		if (!die.abbrev->children) {
 			s->depth = outer;
@@ -588,6 +636,19 @@ static void search(struct search *s)
 	}
 }
 
+/* Those in functions, too, when there are no others. */
+static void search_enumerators(struct search *s)
+{
+	s->enumerators = true;
+	s->last = cp_name_last_part((const char *)s->wanted.bytes);
+	cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
+	s->mentioned.all |= !s->mentioned.units;
+	search_all(s);
+	s->functions = true;
+	if (!s->to->types.count && !s->failed)
+		search_all(s);
+}
+
 /* "struct node" is node. */
 static const char *without_keyword(const char *name)
 {
@@ -600,16 +661,17 @@ static const char *without_keyword(const char *name)
 	return name;
 }
 
-CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret)
+static CP_ERROR find(struct cp_image *image, const char *name, void (*look)(struct search *s),
+		     struct cp_found *ret)
 {
 	struct search s = { .to = ret };
 
 	*ret = (struct cp_found){ 0 };
-	canonical(&s.wanted, without_keyword(name));
+	canonical(&s.wanted, name);
 	pthread_mutex_lock(&image->debug_lock);
 	s.all = s.wanted.failed ? NULL : cp_debuginfo_begin(image, STEPS);
 	if (s.all)
-		search(&s);
+		look(&s);
 	pthread_mutex_unlock(&image->debug_lock);
 	cp_buf_free(&s.full);
 	cp_buf_free(&s.brief);
@@ -627,99 +689,19 @@ CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp
 					"--debug-dir");
 }
 
+CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret)
+{
+	return find(image, without_keyword(name), search, ret);
+}
+
+CP_ERROR cp_image_find_enumerators(struct cp_image *image, const char *name, struct cp_found *ret)
+{
+	return find(image, name, search_enumerators, ret);
+}
+
 void cp_found_free(struct cp_found *found)
 {
 	cp_vec_free(&found->types);
 	cp_arena_free(&found->arena);
 	*found = (struct cp_found){ 0 };
-}
-
-#define TARGETS_MAX 16
-
-/* The text of a type without a name, with the full name of what it is about in it. */
-static const char *qualified_text(const struct cp_type *type)
-{
-	struct cp_debuginfo *all = type->unit->dwarf->all;
-	const uint64_t *known = cp_map_get(&type->unit->dwarf->names, type->die);
-	const struct cp_type *leaf = type;
-	const char *full, *at;
-	struct cp_buf text = { 0 };
-	unsigned i;
-
-	if (known)
-		return (const char *)(uintptr_t)*known;
-	for (i = 0; leaf && !leaf->name && i < TARGETS_MAX; i++)
-		leaf = leaf->target;
-	full = leaf && leaf->name && leaf->unit
-		       ? cp_unit_function_name(leaf->unit, leaf->die, 0).name
-		       : NULL;
-	at = full ? strstr(type->text, leaf->name) : NULL;
-	if (!at || !strcmp(full, leaf->name))
-		return type->text;
-	cp_buf_add(&text, type->text, (size_t)(at - type->text));
-	cp_buf_str(&text, full);
-	cp_buf_str(&text, at + strlen(leaf->name));
-	cp_buf_u8(&text, 0);
-	if (text.failed || !cp_vec_push(&all->strings, text.bytes)) {
-		cp_buf_free(&text);
-		return type->text;
-	}
-	cp_map_put(&type->unit->dwarf->names, type->die, (uintptr_t)text.bytes);
-	return (const char *)text.bytes;
-}
-
-const char *cp_type_full_name(const struct cp_type *type)
-{
-	struct cp_image *image = cp_type_image(type);
-	const char *name = NULL;
-
-	if (!image || !type->unit || (!type->name && (!type->text || !type->target)))
-		return type->text ? type->text : "";
-	pthread_mutex_lock(&image->debug_lock);
-	if (cp_debuginfo_begin(image, STEPS))
-		name = type->name ? cp_unit_function_name(type->unit, type->die, 0).name
-				  : qualified_text(type);
-	pthread_mutex_unlock(&image->debug_lock);
-	return name ? name : type->text;
-}
-
-/* ---- all names ---- */
-
-#define NAMES_STEPS UINT64_C(50000000)
-
-static void tell_types(struct cp_unit *unit, void (*tell)(void *ctx, const char *name), void *ctx)
-{
-	const struct cp_scope *s;
-	const char *name;
-	size_t i;
-
-	cp_unit_read_scopes(unit);
-	for (i = 0; i < unit->scopes.count; i++) {
-		s = &unit->scopes.items[i];
-		if (s->tag == DW_TAG_namespace || s->tag == DW_TAG_subprogram)
-			continue;
-		name = cp_unit_function_name(unit, s->start, 0).name;
-		if (name)
-			tell(ctx, name);
-	}
-}
-
-void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
-			 void *ctx)
-{
-	struct cp_debuginfo *all;
-	struct cp_unit *unit;
-	size_t i;
-
-	pthread_mutex_lock(&image->debug_lock);
-	all = cp_debuginfo_begin(image, NAMES_STEPS);
-	if (all)
-		cp_dwarf_walk(all->main);
-	for (i = 0; all && i < all->main->units.count; i++)
-		if (cp_unit_root(unit = cp_unit_with_dies(all->main->units.items[i])))
-			tell_types(unit, tell, ctx);
-	for (i = 0; all && (unit = cp_debuginfo_type_unit(all, i)); i++)
-		if (cp_unit_root(unit))
-			tell_types(unit, tell, ctx);
-	pthread_mutex_unlock(&image->debug_lock);
 }

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "image/types.h"
+#include "image/typenames.h"
 
 struct cp_found_type {
 	const char *name; /* with all that it is in */
@@ -28,18 +28,11 @@ struct cp_found {
  * ends so. Of definitions that are the same the first is enough; declarations are
  * left out where there is a definition. CP_ERR_NOT_FOUND without debug information. */
 CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret);
+/* The same of enumerators, "ns::RED", "ns::Color::RED": the enums that they are of. */
+CP_ERROR cp_image_find_enumerators(struct cp_image *image, const char *name, struct cp_found *ret);
 void cp_found_free(struct cp_found *found);
-
-/* Tells the names of all that has members, those of classes with all that they
- * are in; some more than once. Nothing without debug information. */
-void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
-			 void *ctx);
 
 /* Behind the last "::" that is not in brackets. */
 const char *cp_name_last_part(const char *name);
-
-/* What a type is called with all that it is in: "ns::Widget", "main()::local"; as C has it
- * where nothing names it ("const char *"). Lives as long as its image. */
-const char *cp_type_full_name(const struct cp_type *type);
 
 #endif

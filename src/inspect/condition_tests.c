@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "image/find.h"
 #include "inspect/condition.h"
 #include "inspect/signature.h"
+#include "inspect/type_names.h"
 
 struct making {
 	const struct cp_signature *signature;
@@ -32,9 +32,6 @@ static const struct cp_parameter *named(const struct making *m, const struct cp_
 /* A number, or an enumerator of the type that it is compared with. */
 static bool constant(const struct cp_condition_node *n, const struct cp_type *type, int64_t *ret)
 {
-	const struct cp_type_details *d;
-	uint32_t i;
-
 	if (n->op == CP_OP_NEGATE && n->a->op == CP_OP_INTEGER && n->a->integer <= INT64_MAX) {
 		*ret = -(int64_t)n->a->integer;
 		return true;
@@ -48,14 +45,7 @@ static bool constant(const struct cp_condition_node *n, const struct cp_type *ty
 	*ret = 0;
 	if (!strcmp(n->text, "NULL") || !strcmp(n->text, "nullptr") || !strcmp(n->text, "false"))
 		return true;
-	d = type->kind == CP_TYPE_ENUM ? cp_type_details(type) : NULL;
-	for (i = 0; d && i < d->enumerator_count; i++) {
-		if (strcmp(d->enumerators[i].name, cp_name_last_part(n->text)) != 0)
-			continue;
-		*ret = d->enumerators[i].value;
-		return true;
-	}
-	return false;
+	return cp_enumerator_value(type, n->text, ret);
 }
 
 static bool is_signed(const struct cp_type *type)

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "image/find.h"
 #include "inspect/condition.h"
 #include "inspect/members.h"
 #include "inspect/readable.h"
 #include "inspect/shapes.h"
 #include "inspect/signature.h"
+#include "inspect/type_names.h"
 
 #define SOMEWHERE 0x10000u /* an address that is not NULL */
 #define LEVELS 16
@@ -236,39 +236,6 @@ static CP_ERROR element(struct way *w, const struct cp_condition_node *n, struct
 
 /* ---- names ---- */
 
-/* `A`, `E::A`, `ns::E::A`, of what an enum is in `ns::A`. */
-static bool is_path_of(const char *full, const char *path)
-{
-	size_t all = strlen(full), size = strlen(path);
-
-	return size <= all && !strcmp(full + all - size, path) &&
-	       (size == all || (all - size >= 2 && !memcmp(full + all - size - 2, "::", 2)));
-}
-
-static bool is_enumerator(struct way *w, const struct cp_type *t, const char *text)
-{
-	const struct cp_type_details *d = cp_type_details(t);
-	const char *name = cp_name_last_part(text), *full = cp_type_full_name(t), *last;
-	char *in;
-	uint32_t i;
-
-	for (i = 0; d && i < d->enumerator_count; i++)
-		if (!strcmp(d->enumerators[i].name, name))
-			break;
-	if (!d || i == d->enumerator_count)
-		return false;
-	if (name < text + 3)
-		return true;
-	in = cp_arena_copy(w->env->arena, text, (size_t)(name - text) - 2);
-	if (!in || !full)
-		return false;
-	if (is_path_of(full, *in == ':' ? in + 2 : in))
-		return true;
-	last = cp_name_last_part(full);
-	full = last > full + 2 ? cp_arena_copy(w->env->arena, full, (size_t)(last - full) - 2) : "";
-	return full && is_path_of(full, in);
-}
-
 static bool is_parameter(const struct way *w, const struct cp_condition_node *n, size_t *ret)
 {
 	for (*ret = 0; *ret < w->signature->parameter_count; (*ret)++)
@@ -302,14 +269,14 @@ static CP_ERROR beside(struct way *w, const struct cp_condition_node *name,
 		       const struct cp_condition_node *n, uint8_t op)
 {
 	struct part other;
+	int64_t value;
 
 	if (n->op == CP_OP_INTEGER || n->op == CP_OP_FLOAT || n->op == CP_OP_TEXT)
 		return no_argument(name);
 	CP_TRY(look(w, n, &other));
 	CP_TRY(see_through(w, &other));
 	w->held |= op != CP_OP_EQUAL && op != CP_OP_UNEQUAL && op != CP_OP_AND;
-	if (!other.type || has_forms(&other) ||
-	    (other.type->kind == CP_TYPE_ENUM && is_enumerator(w, other.type, name->text)))
+	if (!other.type || has_forms(&other) || cp_enumerator_value(other.type, name->text, &value))
 		return NULL;
 	if (other.type->kind == CP_TYPE_ENUM)
 		return cp_error_new(CP_ERR_USAGE, 0, "%s has no enumerator %s", text_of(other.type),

@@ -632,25 +632,35 @@ static bool enumerator(struct evaluation *e, const struct cp_condition_node *n,
 	struct cp_thing other = cp_thing_referred(e->env, *beside);
 
 	return n->op == CP_OP_NAME && !n->file &&
-	       cp_enumerator_of(e->env, other.type, cp_name_last_part(n->text), ret);
+	       cp_enumerator_of(e->env, other.type, n->text, ret);
+}
+
+/* Both, of which either may be an enumerator, which the other one tells. */
+static CP_ERROR operands(struct evaluation *e, const struct cp_condition_node *n,
+			 struct cp_thing *a, struct cp_thing *b)
+{
+	struct cp_error *err = evaluate(e, n->a, a), *other;
+
+	if (!err && enumerator(e, n->b, a, b))
+		return NULL;
+	if (err && n->a->op != CP_OP_NAME)
+		return err;
+	other = evaluate(e, n->b, b);
+	if (!other && enumerator(e, n->a, b, a)) {
+		cp_error_free(err);
+		return NULL;
+	}
+	if (err)
+		cp_error_free(other);
+	return err ? err : other;
 }
 
 static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 		       struct cp_thing *ret)
 {
 	struct cp_thing a = { 0 }, b = { 0 };
-	struct cp_error *err = NULL;
 
-	/* Either may be an enumerator, which the other one tells. */
-	if (n->a->op == CP_OP_NAME && !(err = evaluate(e, n->b, &b))) {
-		if (!enumerator(e, n->a, &b, &a))
-			CP_TRY(evaluate(e, n->a, &a));
-	} else {
-		cp_error_free(err);
-		CP_TRY(evaluate(e, n->a, &a));
-		if (!enumerator(e, n->b, &a, &b))
-			CP_TRY(evaluate(e, n->b, &b));
-	}
+	CP_TRY(operands(e, n, &a, &b));
 	CP_TRY(operand(e, &a));
 	CP_TRY(operand(e, &b));
 	if (a.error || b.error) {
@@ -658,33 +668,6 @@ static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 		return NULL;
 	}
 	return cp_number_binary(e->env, n->op, &a, &b, ret);
-}
-
-/* A variable or a function; else one of the languages' words, which no variable can be, or
- * an enumerator. */
-static CP_ERROR named(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
-{
-	static const struct {
-		const char *name;
-		int value;
-	} words[] = { { "NULL", 0 }, { "nullptr", 0 }, { "true", 1 }, { "false", 0 } };
-	struct cp_number number = { .kind = CP_NUMBER_INTEGER };
-	struct cp_error *err = e->env->variable(e->env->ctx, n->text, n->file, ret);
-	size_t i;
-
-	for (i = 0; err && err->code == CP_ERR_NOT_FOUND && i < CP_ARRAY_SIZE(words); i++) {
-		if (n->file || strcmp(n->text, words[i].name) != 0)
-			continue;
-		cp_error_free(err);
-		number.i = words[i].value;
-		return cp_number_thing(e->env, number, cp_number_type(number), ret);
-	}
-	if (err && err->code == CP_ERR_NOT_FOUND && !n->file &&
-	    cp_enumerator_named(e->env, n->text, ret)) {
-		cp_error_free(err);
-		return NULL;
-	}
-	return err;
 }
 
 static CP_ERROR leaf(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
@@ -695,7 +678,7 @@ static CP_ERROR leaf(struct evaluation *e, const struct cp_condition_node *n, st
 	case CP_OP_NAME:
 		if (e->offset_base)
 			return cp_member_find(e->env, e->offset_base, n->text, ret);
-		return named(e, n, ret);
+		return cp_name_meant(e->env, n->text, n->file, ret);
 	case CP_OP_TEXT:
 		*ret = (struct cp_thing){ .type = cp_type_array_of(e->env->arena,
 								   cp_type_of_c("char"),

@@ -50,12 +50,38 @@ CP_ERROR cp_type_by_text(const struct cp_expression_env *env, const char *text,
 	return NULL;
 }
 
-bool cp_enumerator_of(const struct cp_expression_env *env, const struct cp_type *type,
-		      const char *name, struct cp_thing *ret)
+/* ---- enumerators ---- */
+
+/* `A`, `E::A`, `ns::E::A`, of what an enum is in `ns::A`. */
+static bool is_path_of(const char *full, const char *path, size_t size)
+{
+	size_t all = strlen(full);
+
+	return size <= all && !memcmp(full + all - size, path, size) &&
+	       (size == all || (all - size >= 2 && !memcmp(full + all - size - 2, "::", 2)));
+}
+
+/* Is an enumerator of the type what `path`, of which `last` is the last part, may be in? */
+static bool is_in(const struct cp_type *t, const char *path, const char *last)
+{
+	const char *full = cp_type_full_name(t), *name = cp_name_last_part(full);
+	char *scope;
+	bool is;
+
+	path += cp_starts_with(path, "::") ? 2 : 0;
+	if (last < path + 3 || is_path_of(full, path, (size_t)(last - path) - 2))
+		return true;
+	scope = name >= full + 3 ? strndup(full, (size_t)(name - full) - 2) : NULL;
+	is = scope && is_path_of(scope, path, (size_t)(last - path) - 2);
+	free(scope);
+	return is;
+}
+
+bool cp_enumerator_value(const struct cp_type *type, const char *name, int64_t *ret)
 {
 	const struct cp_type *t = cp_type_strip(type);
+	const char *last = cp_name_last_part(name);
 	const struct cp_type_details *d;
-	struct cp_error *err;
 	uint32_t i;
 
 	if (!t || t->kind != CP_TYPE_ENUM)
@@ -63,37 +89,49 @@ bool cp_enumerator_of(const struct cp_expression_env *env, const struct cp_type 
 	t = cp_type_complete(cp_type_image(t), t);
 	d = cp_type_details(t);
 	for (i = 0; d && i < d->enumerator_count; i++) {
-		if (strcmp(d->enumerators[i].name, name) != 0)
+		if (strcmp(d->enumerators[i].name, last) != 0)
 			continue;
-		err = cp_number_thing(env,
-				      (struct cp_number){ CP_NUMBER_INTEGER,
-							  .i = d->enumerators[i].value },
-				      type, ret);
-		cp_error_free(err);
-		return !err;
+		*ret = d->enumerators[i].value;
+		return is_in(t, name, last);
 	}
 	return false;
 }
 
-bool cp_enumerator_named(const struct cp_expression_env *env, const char *name,
-			 struct cp_thing *ret)
+bool cp_enumerator_of(const struct cp_expression_env *env, const struct cp_type *type,
+		      const char *name, struct cp_thing *ret)
+{
+	struct cp_error *err;
+	int64_t value;
+
+	if (!cp_enumerator_value(type, name, &value))
+		return false;
+	err = cp_number_thing(env, (struct cp_number){ CP_NUMBER_INTEGER, .i = value }, type, ret);
+	cp_error_free(err);
+	return !err;
+}
+
+const struct cp_type *cp_enumeration_in(struct cp_image *image, const char *name)
+{
+	const struct cp_type *type = NULL;
+	struct cp_found found;
+	struct cp_error *err = cp_image_find_enumerators(image, name, &found);
+
+	if (!err && found.types.count)
+		type = found.types.items[0].type;
+	if (!err)
+		cp_found_free(&found);
+	cp_error_free(err);
+	return type;
+}
+
+/* `E::B` where E is another name of an enum. */
+static bool enumerator_named(const struct cp_expression_env *env, const char *name,
+			     struct cp_thing *ret)
 {
 	const char *last;
-	const struct cp_type *type = cp_name_scope(env, name, &last), *t;
-	const struct cp_type_details *d;
-	uint32_t i;
+	const struct cp_type *type = cp_name_scope(env, name, &last);
 
-	t = type ? cp_type_strip(type) : NULL;
-	if (!t)
-		return false;
-	if (t->kind == CP_TYPE_ENUM)
-		return cp_enumerator_of(env, type, last, ret);
-	t = cp_type_complete(cp_type_image(t), t);
-	d = t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION ? cp_type_details(t) : NULL;
-	for (i = 0; d && i < d->member_count; i++)
-		if (d->members[i].type && cp_enumerator_of(env, d->members[i].type, last, ret))
-			return true;
-	return false;
+	return type && cp_enumerator_of(env, type, last, ret);
 }
 
 CP_ERROR cp_enumerator_key(const struct cp_expression_env *env, const struct cp_thing *map,
@@ -110,4 +148,32 @@ CP_ERROR cp_enumerator_key(const struct cp_expression_env *env, const struct cp_
 		err = env->shapes->ops->element(env, map, &index, ret, &done);
 	cp_error_free(done ? why : err);
 	return done ? err : why;
+}
+
+/* ---- names ---- */
+
+CP_ERROR cp_name_meant(const struct cp_expression_env *env, const char *name, const char *file,
+		       struct cp_thing *ret)
+{
+	static const struct {
+		const char *name;
+		int value;
+	} words[] = { { "NULL", 0 }, { "nullptr", 0 }, { "true", 1 }, { "false", 0 } };
+	struct cp_number number = { .kind = CP_NUMBER_INTEGER };
+	struct cp_error *err = env->variable(env->ctx, name, file, ret);
+	size_t i;
+
+	if (!err || err->code != CP_ERR_NOT_FOUND || file)
+		return err;
+	for (i = 0; i < CP_ARRAY_SIZE(words); i++) {
+		if (strcmp(name, words[i].name) != 0)
+			continue;
+		cp_error_free(err);
+		number.i = words[i].value;
+		return cp_number_thing(env, number, cp_number_type(number), ret);
+	}
+	if (!enumerator_named(env, name, ret))
+		return err;
+	cp_error_free(err);
+	return NULL;
 }

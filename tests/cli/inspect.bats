@@ -352,6 +352,100 @@ END
 	assert_output --partial 'there is no variable NONE'
 }
 
+# A library has variables of the same names, which are not what the program means.
+@test "enumerators stand for themselves, whatever has their name elsewhere, by gdb" {
+	needs gdb python3 g++
+	printf '%s\n' 'double P2 = 104.5;' 'static const float RED = 3; extern const float *red; const float *red = &RED;' >other.cpp
+	cat >enums.cpp <<'END'
+#include <cstdio>
+#include <map>
+enum { ANON = 7, NEXT } volatile anon = NEXT;
+enum Plain { P0, P1, P2 = 40, MINUS = -3 };
+namespace ns {
+enum Color { RED, GREEN, BLUE = 9 };
+enum class Mode : unsigned char { off, on = 200 };
+struct S { enum Kind { KA = 3, KB }; Kind kind = KB; int data[12] = { 1, 2, 3, 4, 5 }; };
+inline namespace v1 { enum Inner { IA = 5 }; }
+namespace { enum Hidden { HA = 77 }; }
+}
+template <class T> struct Box { enum { size = sizeof(T) }; T held; };
+extern const float *red;
+int arr[50];
+Plain plain = P2;
+ns::Color color = ns::BLUE;
+ns::Mode mode = ns::Mode::on;
+ns::S s;
+ns::Inner inner = ns::IA;
+ns::Hidden hidden = ns::HA;
+int main()
+{
+	arr[P2] = 1234;
+	arr[ns::RED] = 17;
+	arr[ns::BLUE] = 99;
+	std::printf("ready %f\n", *red);
+	std::fflush(stdout);
+	return std::getchar() + inner + hidden + anon;
+}
+END
+	export GDB_LANGUAGE=c++
+	for compiler in "g++ -g -O0" "g++ -gdwarf-4 -O2" "clang++ -g -O1" "g++ -g -fdebug-types-section"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -shared -fPIC -o libother.so other.cpp
+		# shellcheck disable=SC2086
+		$compiler -o enums enums.cpp ./libother.so
+		begin enums
+		# In units of their own, types are in namespaces that don't say that they are inline.
+		strange='^$'
+		[[ $compiler != *types-section* ]] || strange='^(int)ns::IA'
+		sed -e 's/ *|| */\t/' -e "/$strange/d" <<-'END' | judge 30
+			(int)ns::RED
+			ns::RED + 5
+			(int)P2
+			P2 + 1
+			P1 - MINUS
+			(int)ANON
+			color == ns::BLUE
+			color == BLUE || color == ns::BLUE
+			BLUE == color || ns::BLUE == color
+			ns::Color::BLUE == color || ns::BLUE == color
+			plain == P2
+			P2 == plain
+			plain != P2
+			anon == NEXT
+			arr[P2]
+			arr[ns::RED]
+			arr[RED] || arr[ns::RED]
+			arr[ns::Color::BLUE] || arr[ns::BLUE]
+			*arr@P1
+			arr[P0..P1] || arr[0]@2
+			sizeof(P2)
+			sizeof P2
+			sizeof(ns::RED)
+			sizeof(ns::Mode::on)
+			(int)ns::Mode::on
+			mode == ns::Mode::on
+			s.kind == ns::S::KB
+			s.data[ns::S::KA]
+			s.data[ns::S::Kind::KA] || s.data[ns::S::KA]
+			(int)ns::v1::IA
+			(int)ns::IA || (int)ns::v1::IA
+			(int)ns::HA || 77
+			inner == IA || inner == ns::v1::IA
+			P2 ? 3 : 4
+			P2 > 3 && color != ns::GREEN
+			(ns::Color)9 == ns::BLUE
+		END
+		# What a class of enumerators has, and a namespace that has none of the name, is named so.
+		for of in ns::on RED::RED 'color == ns::Mode::BLUE'; do
+			separately "$CPROF" inspect "$pid" "$of"
+			[ "$status" -gt 0 ] || complain "$compiler: $output"
+			[[ $stderr == *'there is no variable'* ]] || complain "$compiler: $of: $stderr"
+		done
+		finish
+	done
+}
+
 # To give its memory back takes it some milliseconds, in which nothing of it can be read.
 @test "a large program that ends is watched up to then, and not unreadable" {
 	needs gcc

@@ -3,8 +3,8 @@
     inspect_judge.py PID FILE [FUNCTION [PROGRAM]]
 FILE has a line an expression; what gdb calls it, behind a tab. In the frame of FUNCTION,
 if that is told. With PROGRAM, PID is a core file of it. A process is stopped while gdb
-looks. Prints what differs, how many are the same, and what a frame has in registers that
-nobody saved.
+looks, by the language of its innermost frame or the one that GDB_LANGUAGE names. Prints
+what differs, how many are the same, and what a frame has in registers that nobody saved.
 """
 import json
 import os
@@ -29,6 +29,8 @@ if "gdb" in sys.modules or "GDB_JUDGE" in os.environ:
                 frame.select()
                 return
 
+    if os.environ.get("GDB_LANGUAGE"):
+        gdb.execute("set language " + os.environ["GDB_LANGUAGE"])
     if os.environ.get("GDB_FRAME"):
         choose(os.environ["GDB_FRAME"])
     with open(os.environ["GDB_JUDGE"], encoding="utf-8") as expressions, \

@@ -48,6 +48,7 @@
 	X(discr, discr) \
 	X(discr_value, discr_value) \
 	X(export_symbols, export_symbols) \
+	X(enum_class, enum_class) \
 	X(decl_file, decl_file) \
 	X(decl_line, decl_line)
 

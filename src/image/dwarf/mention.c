@@ -224,7 +224,8 @@ static bool leads_elsewhere(uint64_t name, uint64_t form)
 	}
 }
 
-/* Does any abbreviation have a variable or a unit that takes its name from elsewhere?
+/* Does any abbreviation have a variable, an enumerator or a unit that takes its name from
+ * elsewhere?
  * One table comes after another, with zeros between them. */
 static bool has_strangers(struct cp_dwarf *d)
 {
@@ -240,7 +241,8 @@ static bool has_strangers(struct cp_dwarf *d)
 		tag = cp_cursor_uleb(&c);
 		cp_cursor_u8(&c);
 		asked = tag == DW_TAG_variable || tag == DW_TAG_member ||
-			tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
+			tag == DW_TAG_enumerator || tag == DW_TAG_compile_unit ||
+			tag == DW_TAG_skeleton_unit;
 		do {
 			name = cp_cursor_uleb(&c);
 			form = cp_cursor_uleb(&c);
