@@ -172,6 +172,13 @@ at_calls() {
 	at_calls arm 300
 }
 
+# Who sleeps makes system calls for it, several in one nap.
+@test "SIGKILL of a tracer that begins ends nobody's nap" {
+	"$BATS_TEST_DIRNAME/kill_at" --cprof="$CPROF" --phase=arm --start=$((RANDOM % 60 + 300)) \
+		--step="$(long_or 3 60)" --end=1500 \
+		-- "$TRACEES/eintr" --mode=nanosleep --ready=% --until=@
+}
+
 @test "SIGKILL of a tracer that takes out what a killed one left, at any of its system calls" {
 	at_calls next 300
 }

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "tracer/calls/inject.h"
+#include "tracer/calls/restart.h"
 #include "tracer/known/state.h"
 
 #define XSTATE_MAX 16384u
@@ -213,14 +214,17 @@ static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread
 static uint64_t write_frame(const struct injection *in, uint64_t below, uint64_t at)
 {
 	uint8_t xstate[XSTATE_MAX], frame[FRAME_MAX];
+	uint64_t regs[PRSTATUS_MAX / 8];
 	struct iovec v = { xstate, sizeof(xstate) };
 	uint64_t sp = 0;
 	size_t size;
 
 	if (ptrace(PTRACE_GETREGSET, in->thread->tid, (long)cp_arch_vector_note(), &v))
 		return 0;
-	size = cp_arch_signal_frame(in->regs, xstate, v.iov_len, in->mask,
-				    in->space->guard_restorer, below, frame, sizeof(frame), &sp);
+	memcpy(regs, in->regs, sizeof(regs));
+	restart_anew(in->thread, regs);
+	size = cp_arch_signal_frame(regs, xstate, v.iov_len, in->mask, in->space->guard_restorer,
+				    below, frame, sizeof(frame), &sp);
 	return size && (!at || sp == at) && space_write(in->space, sp, frame, size) ? sp : 0;
 }
 

@@ -41,6 +41,13 @@ struct restart {
 	uint64_t pc, sp;
 };
 
+/* A call with a time limit that was interrupted: the kernel goes on with what is left of the
+ * time in another call, which does not say what it stands for. */
+struct nap {
+	int64_t nr;
+	uint64_t pc, sp; /* 0: none */
+};
+
 /* A call that allocates, of a thread (hits/heap_sample.c). */
 struct heap_call {
 	/* The call that is followed; sp 0: none. */
@@ -89,6 +96,7 @@ struct thread {
 	uint64_t resumed_ns; /* when we last let it go from a stop */
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
+	struct nap nap; /* the last one */
 	bool reaped; /* while PTRACE_SEIZE waited (lives/seize.c); exit_status as wait(2) has it */
 	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
