@@ -72,6 +72,14 @@ bool cp_walk_read_word(const struct cp_walk *walk, uint64_t addr, uint64_t *ret)
 
 /* ---- applying a rule ---- */
 
+/* Epilogues take registers off the stack and leave their rules as they were: what lies below the
+ * stack pointer is of no copy, but the register has its value already. */
+static inline bool is_taken_off(const struct cp_walk_at *at, const struct cp_arch *arch,
+				unsigned reg, uint64_t where)
+{
+	return at->exact && where < at->regs.r[arch->sp] && at->regs.known & BIT(reg);
+}
+
 /* Nearly all rules: a register and an offset, and saved registers. */
 static enum cp_walk_applied apply_simple(const struct cp_walk *walk, struct cp_walk_at *at,
 					 const struct cp_rule *rule, uint64_t *cfa_ret,
@@ -98,7 +106,9 @@ static enum cp_walk_applied apply_simple(const struct cp_walk *walk, struct cp_w
 		offset = cfa + (uint64_t)r->offset - base;
 		if (offset < copied)
 			memcpy(&regs->r[r->reg], stack + offset, sizeof(value));
-		else if (!read_word(walk, base + offset, &regs->r[r->reg]))
+		else if (read_word(walk, base + offset, &value))
+			regs->r[r->reg] = value;
+		else if (!is_taken_off(at, arch, r->reg, base + offset))
 			continue;
 		known |= BIT(r->reg);
 	}
@@ -204,6 +214,9 @@ static enum cp_walk_applied apply_general(const struct cp_walk *walk, struct cp_
 			new.known |= BIT(r->reg);
 		} else if (r->reg == rule->ra_reg) {
 			return got;
+		} else if (r->kind == CP_RULE_OFFSET &&
+			   is_taken_off(at, arch, r->reg, cfa + (uint64_t)r->offset)) {
+			new.known |= BIT(r->reg);
 		} else {
 			new.known &= ~BIT(r->reg);
 		}

@@ -299,6 +299,43 @@ static void test_ends(void)
 	finish();
 }
 
+/* At the end of an epilogue the rule still has what was taken off the stack below it, where no
+ * copy has it. `rule`: of the leaf. */
+static void check_epilogue(const uint8_t *rule, size_t size)
+{
+	uint32_t cie;
+
+	begin(&cp_arch_x86_64);
+	cie = put_cie("zR", PROGRAM(DW_CFA_def_cfa, RSP, 8, DW_CFA_offset | RIP, 1));
+	put_fde(cie, TEXT, 0x80, PROGRAM(DW_CFA_undefined, RIP));
+	put_fde(cie, TEXT + 0x100, 0x80, PROGRAM(DW_CFA_def_cfa, RBP, 16, DW_CFA_offset | RBP, 2));
+	put_fde(cie, TEXT + 0x200, 0x80, rule, size);
+	call(TEXT + 0x20, TEXT + 0x100);
+	call(TEXT + 0x120, TEXT + 0x200);
+	put_headers(true);
+	put_hdr(DW_EH_PE_datarel | DW_EH_PE_sdata4);
+	map(7);
+	process.stack[0] = BASE + TEXT + 0x120;
+	process.stack[10] = STACK + 40 * 8; /* another one that could be it */
+	process.stack[11] = BASE + TEXT + 0x20;
+	process.stack[20] = 0xfefe; /* rbp */
+	process.stack[21] = BASE + TEXT + 0x20;
+	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x210, STACK + 20 * 8, ALL, 64);
+	CHECK_U64(count, 3);
+	CHECK_U64(end, CP_UNWIND_END_ROOT);
+	CHECK_U64(frames[1].by, CP_UNWIND_BY_CFI);
+	CHECK_U64(frames[1].cfa.v, STACK + 22 * 8);
+	CHECK_U64(frames[2].regs.r[RBP], 0xfefe);
+	CHECK(!(frames[2].flags & CP_FRAME_GUESSED));
+	finish();
+}
+
+static void test_epilogue(void)
+{
+	check_epilogue(PROGRAM(DW_CFA_offset | RBP, 2));
+	check_epilogue(PROGRAM(DW_CFA_offset | RBP, 2, DW_CFA_val_offset, RBX, 1));
+}
+
 /* CFI that leads round in a circle, or down the stack. */
 static void test_circles(void)
 {
@@ -536,6 +573,7 @@ int main(void)
 	test_indexes();
 	test_warm();
 	test_ends();
+	test_epilogue();
 	test_circles();
 	test_sigframe();
 	test_guesses();
