@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "tracer/calls/inject.h"
-#include "tracer/calls/restart.h"
+#include "tracer/calls/nap.h"
 #include "tracer/known/state.h"
 
 #define XSTATE_MAX 16384u
@@ -222,7 +222,7 @@ static uint64_t write_frame(const struct injection *in, uint64_t below, uint64_t
 	if (ptrace(PTRACE_GETREGSET, in->thread->tid, (long)cp_arch_vector_note(), &v))
 		return 0;
 	memcpy(regs, in->regs, sizeof(regs));
-	restart_anew(in->thread, regs);
+	nap_anew(in->thread, regs);
 	size = cp_arch_signal_frame(regs, xstate, v.iov_len, in->mask, in->space->guard_restorer,
 				    below, frame, sizeof(frame), &sp);
 	return size && (!at || sp == at) && space_write(in->space, sp, frame, size) ? sp : 0;

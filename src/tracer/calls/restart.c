@@ -34,6 +34,7 @@
 
 #include "arch/arch.h"
 #include "tracer/calls/finish.h"
+#include "tracer/calls/nap.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/space.h"
@@ -156,28 +157,6 @@ bool restart_is_bearable(int64_t nr, const unsigned long long args[6])
 	return restart_harm(nr, args) <= BEARABLE || (polls && (int)args[3] <= BEARABLE_MS);
 }
 
-/* ---- naps ---- */
-
-#define RESTART_BLOCK (-516) /* the kernel's code: by restart_syscall, for what is left */
-
-static void note_nap(struct thread *t, const struct cp_syscall_state *s)
-{
-	if (s->result == RESTART_BLOCK && s->nr >= 0 && s->nr != SYS_restart_syscall)
-		t->nap = (struct nap){ s->nr, s->pc, s->sp };
-}
-
-void restart_anew(const struct thread *t, void *regs)
-{
-	struct cp_syscall_state s;
-
-	cp_arch_syscall_state(regs, &s);
-	if (s.result == RESTART_BLOCK && s.nr == SYS_restart_syscall && s.pc == t->nap.pc &&
-	    s.sp == t->nap.sp)
-		cp_arch_syscall_rewind(regs, t->nap.nr);
-}
-
-/* ---- calls that are cut short ---- */
-
 /* `signal`: the one that did it, or 0 for our interrupt. */
 static void rewind_call(struct tracer *tr, struct thread *t, int signal, uint64_t *regs,
 			const struct cp_syscall_state *s)
@@ -221,7 +200,7 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 	else if (!regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
-	note_nap(t, &s);
+	nap_note(t, &s);
 	if (t->restart.pending && s.pc == t->restart.pc && s.sp == t->restart.sp)
 		return; /* at this stop */
 	t->restart.pending = false;
@@ -246,7 +225,7 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 	if (!regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
-	note_nap(t, &s);
+	nap_note(t, &s);
 	if (finish_is_in(t, s.pc) && !ignores(t, signal)) {
 		t->restart.pending = false;
 		finish_leave(t);

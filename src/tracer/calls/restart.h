@@ -19,10 +19,6 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal);
 /* At the signal by which the thread tells that a call was ended by one that another
  * thread took (finish_told()). */
 void restart_told(struct tracer *tr, struct thread *t);
-/* Registers that a signal frame is to lead the thread back to: where it was interrupted twice
- * in a call with a time limit, they make that call again. A return from a signal has the
- * kernel forget how much was left, and that would be EINTR. */
-void restart_anew(const struct thread *t, void *regs);
 /* May it be interrupted where more depends on it than a time limit? One of that begins anew:
  * at most of some seconds. */
 bool restart_is_bearable(int64_t nr, const unsigned long long args[6]);
