@@ -14,6 +14,7 @@
 #include "cmd/complain.h"
 #include "inspect/condition_way.h"
 #include "inspect/inspect.h"
+#include "inspect/outer_names.h"
 #include "probe/preview.h"
 
 #define MOST_FUNCTIONS 500 /* whose arguments are read */
@@ -21,7 +22,11 @@
 
 struct arguments {
 	const struct cp_condition *condition;
-	struct cp_interner names;
+	struct cp_interner names, others; /* others: that mean something, and are no arguments */
+	struct cp_outer_names outside; /* of the file that is looked at, */
+	uint64_t identity; /* which that tells from others */
+	struct cp_image *image;
+	const struct cp_signature *signature; /* that is looked at */
 	size_t functions;
 	bool unknown; /* some have others, or ones without names */
 	bool fits; /* the condition may hold for calls of one of them */
@@ -31,12 +36,32 @@ struct arguments {
 static bool has(void *ctx, const char *name)
 {
 	const struct arguments *a = ctx;
-	size_t i;
+	uint32_t id;
 
-	for (i = 0; i < a->names.count; i++)
-		if (!strcmp(a->names.items[i].bytes, name))
-			return true;
-	return false;
+	return cp_interned(&a->names, name, strlen(name), &id) ||
+	       cp_interned(&a->others, name, strlen(name), &id);
+}
+
+/* What is outside of all functions of the file, as struct cp_condition_names has it. */
+static bool is_outside(void *ctx, const char *name, const char *file, const struct cp_type **ret)
+{
+	struct arguments *a = ctx;
+	const struct cp_outer_name *outer = cp_outer_name(&a->outside, a->image, name, file);
+
+	*ret = outer ? cp_outer_type(outer) : NULL;
+	return outer != NULL;
+}
+
+/* Of each name in the condition: can it be one that is no argument's? */
+static bool note_other(void *ctx, const char *name)
+{
+	struct arguments *a = ctx;
+	const struct cp_type *type;
+	uint32_t id;
+
+	if (cp_condition_is_member(a->signature, name) || is_outside(a, name, NULL, &type))
+		a->unknown |= !cp_intern(&a->others, name, strlen(name), &id, NULL);
+	return true;
 }
 
 static void add_names(struct arguments *a, const struct cp_signature *s)
@@ -54,9 +79,14 @@ static void add_names(struct arguments *a, const struct cp_signature *s)
 
 static void try_condition(struct arguments *a, const struct cp_signature *s)
 {
+	const struct cp_condition_names outside = { is_outside, a };
 	enum cp_condition_way way;
-	struct cp_error *err = cp_condition_way(a->condition, s, &way);
+	struct cp_error *err = cp_condition_way(a->condition, s, &outside, &way);
 
+	if (err) {
+		a->signature = s;
+		cp_condition_missing(a->condition, note_other, a);
+	}
 	a->fits |= !err;
 	if (a->why)
 		cp_error_free(err);
@@ -71,6 +101,11 @@ static bool read_arguments(void *ctx, struct cp_image *image, const struct cp_pr
 	struct cp_signature *s = NULL;
 	struct cp_error *err;
 
+	if (a->image != image || a->identity != cp_image_identity(image)) {
+		cp_outer_names_free(&a->outside);
+		a->image = image;
+		a->identity = cp_image_identity(image);
+	}
 	err = cp_signature_read(image, (struct cp_vaddr){ f->address }, f->linkage_name, false,
 				false, CP_SIGNATURE_ARGUMENTS, NULL, &s);
 	if (err || !cp_signature_is_described(s) || f->kind != CP_PROBE_FUNCTION ||
@@ -82,7 +117,7 @@ static bool read_arguments(void *ctx, struct cp_image *image, const struct cp_pr
 	if (!a->unknown)
 		try_condition(a, s);
 	cp_signature_destroy(s);
-	return !a->unknown && (!a->fits || cp_condition_missing(a->condition, has, a));
+	return !a->unknown && !a->fits;
 }
 
 /* "arguments there are: 'line', 'length'" */
@@ -129,7 +164,7 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 	CP_TRY(cp_condition_parse(when, &condition));
 	a.condition = condition;
 	err = cp_preview_each(path, list, options, read_arguments, &a, &preview);
-	name = err || a.unknown ? NULL : cp_condition_missing(condition, has, &a);
+	name = err || a.unknown || a.fits ? NULL : cp_condition_missing(condition, has, &a);
 	if (!err) {
 		/* Libraries and programs may come, with functions that have other arguments. */
 		if (name && !preview.may_load && !preview.may_start) {
@@ -148,6 +183,8 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 	}
 	cp_error_free(a.why);
 	cp_interner_free(&a.names);
+	cp_interner_free(&a.others);
+	cp_outer_names_free(&a.outside);
 	cp_condition_destroy(condition);
 	return err;
 }

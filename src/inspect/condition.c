@@ -166,12 +166,32 @@ static const cprof_value *pointee(const cprof_value *v)
 	return v && v->kind == CPROF_VALUE_POINTER && v->count ? v->items : NULL;
 }
 
+/* A member of what is at an address, further out: a pointer leads back to it. */
+static const cprof_value *member_at(const cprof_value *in, uint64_t address,
+				    const struct cp_condition_node *n, unsigned *steps)
+{
+	const cprof_value *found = NULL;
+	uint32_t i;
+
+	if (in->kind != CPROF_VALUE_ARRAY && in->address == address)
+		found = member(in, n, 0, steps);
+	for (i = 0; !found && in->items && i < in->count && *steps; i++) {
+		(*steps)--;
+		found = member_at(&in->items[i], address, n, steps);
+	}
+	return found;
+}
+
 static struct operand evaluate_member(struct evaluation *e, struct operand of,
 				      const struct cp_condition_node *n)
 {
 	const cprof_value *in = pointee(of.value) ? pointee(of.value) : of.value;
 	const cprof_value *found = in && !n->integer ? member(in, n, 0, &e->steps) : NULL;
+	bool leads_back = in && in->kind == CPROF_VALUE_ERROR && in->error == CPROF_VALUE_CYCLE;
+	size_t i;
 
+	for (i = 0; leads_back && !found && !n->integer && i < e->count; i++)
+		found = member_at(&e->arguments[i], of.value->u.u, n, &e->steps);
 	return found ? of_value(found) : unknown;
 }
 
@@ -203,12 +223,18 @@ static struct operand element(struct operand of, struct operand index)
 	return unknown;
 }
 
-static struct operand named(const struct evaluation *e, const struct cp_condition_node *n)
+static bool is_this(const cprof_value *argument)
+{
+	return argument->name && !strcmp(argument->name, "this");
+}
+
+static struct operand named(struct evaluation *e, const struct cp_condition_node *n)
 {
 	static const struct {
 		const char *name;
 		int value;
 	} words[] = { { "NULL", 0 }, { "nullptr", 0 }, { "true", 1 }, { "false", 0 } };
+	const cprof_value *found;
 	const char *last;
 	size_t i;
 
@@ -220,6 +246,11 @@ static struct operand named(const struct evaluation *e, const struct cp_conditio
 		if (!strcmp(n->text, words[i].name))
 			return integer(words[i].value);
 	}
+	found = e->count && is_this(e->arguments) && pointee(e->arguments)
+			? member(pointee(e->arguments), n, 0, &e->steps)
+			: NULL;
+	if (found)
+		return of_value(found);
 	/* What an enumerator is in was looked at before (condition_way.c). */
 	last = cp_name_last_part(n->text);
 	return (struct operand){ .kind = NAME, .text = last, .length = (uint32_t)strlen(last) };
@@ -442,7 +473,7 @@ static struct operand evaluate_unary(const struct cp_condition_node *n, struct o
 	}
 }
 
-static struct operand leaf(const struct evaluation *e, const struct cp_condition_node *n)
+static struct operand leaf(struct evaluation *e, const struct cp_condition_node *n)
 {
 	switch (n->op) {
 	case CP_OP_INTEGER:

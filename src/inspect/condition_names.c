@@ -59,8 +59,9 @@ const char *cp_condition_missing(const struct cp_condition *condition,
 	return missing(&n, condition->root);
 }
 
-/* A member may be of a structure that is there: then it is one too many. */
-static unsigned steps(const struct cp_condition_node *node)
+/* A member may be of a structure that is there: then it is one too many. A method's own
+ * members are behind `this`. */
+static unsigned steps(const struct needing *n, const struct cp_condition_node *node)
 {
 	unsigned most = 0, of[3], i;
 	bool follows;
@@ -68,16 +69,20 @@ static unsigned steps(const struct cp_condition_node *node)
 	if (!node)
 		return 0;
 	follows = node->op == CP_OP_MEMBER || node->op == CP_OP_INDEX ||
-		  node->op == CP_OP_DEREFERENCE;
-	of[0] = steps(node->a) + follows;
-	of[1] = steps(node->b);
-	of[2] = steps(node->c);
+		  node->op == CP_OP_DEREFERENCE ||
+		  (node->op == CP_OP_NAME && n->has && n->has(n->ctx, node->text));
+	of[0] = steps(n, node->a) + follows;
+	of[1] = steps(n, node->b);
+	of[2] = steps(n, node->c);
 	for (i = 0; i < 3; i++)
 		most = of[i] > most ? of[i] : most;
 	return most;
 }
 
-unsigned cp_condition_steps(const struct cp_condition *condition)
+unsigned cp_condition_steps(const struct cp_condition *condition,
+			    bool (*is_member)(void *ctx, const char *name), void *ctx)
 {
-	return steps(condition->root);
+	const struct needing n = { is_member, ctx };
+
+	return steps(&n, condition->root);
 }

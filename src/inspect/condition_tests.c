@@ -155,6 +155,20 @@ static bool member(struct found *f, const struct cp_condition_node *n)
 	return false;
 }
 
+static bool argument(const struct making *m, const struct cp_parameter *p, struct found *ret)
+{
+	*ret = (struct found){ .type = p->type ? cp_type_strip(p->type) : NULL };
+	return ret->type && place(m, p, &ret->value) && see_through(m, ret);
+}
+
+/* What a method calls by its name alone. */
+static bool of_this(const struct making *m, const struct cp_condition_node *n, struct found *ret)
+{
+	return cp_signature_has_this(m->signature) &&
+	       argument(m, &m->signature->parameters[0], ret) && dereference(m, ret) &&
+	       member(ret, n);
+}
+
 static bool find(const struct making *m, const struct cp_condition_node *n, struct found *ret)
 {
 	const struct cp_parameter *p;
@@ -162,8 +176,7 @@ static bool find(const struct making *m, const struct cp_condition_node *n, stru
 	switch (n->op) {
 	case CP_OP_NAME:
 		p = named(m, n);
-		*ret = (struct found){ .type = p && p->type ? cp_type_strip(p->type) : NULL };
-		return ret->type && place(m, p, &ret->value) && see_through(m, ret);
+		return p ? argument(m, p, ret) : of_this(m, n, ret) && see_through(m, ret);
 	case CP_OP_DEREFERENCE:
 		/* As cp_condition_holds() has it. */
 		return find(m, n->a, ret) &&
@@ -200,9 +213,11 @@ static void add(struct making *m, const struct cp_condition_node *what, uint8_t 
 /* Something of an argument, not a number or an enumerator? */
 static bool is_of_argument(const struct making *m, const struct cp_condition_node *n)
 {
+	struct found f;
+
 	while (n->op == CP_OP_DEREFERENCE || n->op == CP_OP_MEMBER)
 		n = n->a;
-	return n->op == CP_OP_NAME && named(m, n);
+	return n->op == CP_OP_NAME && (named(m, n) || of_this(m, n, &f));
 }
 
 /* The comparison the other way round. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "image/typenames.h"
 #include "inspect/condition.h"
 #include "inspect/members.h"
 #include "inspect/readable.h"
@@ -23,6 +24,7 @@
 struct way {
 	const struct cp_signature *signature;
 	const struct cp_expression_env *env; /* has no memory */
+	const struct cp_condition_names *outside; /* or NULL */
 	bool held;
 };
 
@@ -251,12 +253,39 @@ static bool is_word(const char *text)
 	return cp_is_any(text, words);
 }
 
-/* Is it a name of nothing that is there: an enumerator's, perhaps? */
-static bool is_unknown(const struct way *w, const struct cp_condition_node *n)
+/* What the object has of that name that the function is a method of. */
+static bool is_of_this(const struct way *w, const char *name, struct part *this_ret)
 {
+	const struct cp_type *t;
+	struct cp_thing object, found;
+	struct cp_error *err;
+
+	if (!cp_signature_has_this(w->signature))
+		return false;
+	*this_ret = (struct part){ .type = completed(w->signature->parameters[0].type) };
+	t = is_pointer(this_ret) ? completed(this_ret->type->target) : NULL;
+	if (!t)
+		return false;
+	object = cp_thing_at(t, SOMEWHERE);
+	err = cp_member_find(w->env, &object, name, &found);
+	cp_error_free(err);
+	return !err && found.type;
+}
+
+static bool is_outside(const struct way *w, const struct cp_condition_node *n,
+		       const struct cp_type **ret)
+{
+	return w->outside && w->outside->find(w->outside->ctx, n->text, n->file, ret);
+}
+
+/* Is it no name of the function's own: an enumerator's, perhaps? */
+static bool is_foreign(const struct way *w, const struct cp_condition_node *n)
+{
+	struct part object;
 	size_t i;
 
-	return n->op == CP_OP_NAME && !is_word(n->text) && !is_parameter(w, n, &i);
+	return n->op == CP_OP_NAME && !n->file && !is_word(n->text) && !is_parameter(w, n, &i) &&
+	       !is_of_this(w, n->text, &object);
 }
 
 static CP_ERROR no_argument(const struct cp_condition_node *n)
@@ -264,39 +293,58 @@ static CP_ERROR no_argument(const struct cp_condition_node *n)
 	return cp_error_new(CP_ERR_USAGE, 0, "there is no argument %s", n->text);
 }
 
-/* A name of nothing, beside what `n` is. */
-static CP_ERROR beside(struct way *w, const struct cp_condition_node *name,
-		       const struct cp_condition_node *n, uint8_t op)
+/* Enums are in each unit anew. */
+static bool is_other_enum(const struct cp_type *t, const struct cp_type *of)
 {
+	return t && t->kind == CP_TYPE_ENUM && t != of &&
+	       strcmp(cp_type_full_name(t), cp_type_full_name(of)) != 0;
+}
+
+/* A name of nothing in the function, beside what `n` is: true where that tells its
+ * enumerator. */
+static CP_ERROR beside(struct way *w, const struct cp_condition_node *name,
+		       const struct cp_condition_node *n, uint8_t op, bool *ret)
+{
+	const struct cp_type *type;
 	struct part other;
 	int64_t value;
 
 	if (n->op == CP_OP_INTEGER || n->op == CP_OP_FLOAT || n->op == CP_OP_TEXT)
-		return no_argument(name);
+		return NULL;
 	CP_TRY(look(w, n, &other));
 	CP_TRY(see_through(w, &other));
-	w->held |= op != CP_OP_EQUAL && op != CP_OP_UNEQUAL && op != CP_OP_AND;
-	if (!other.type || has_forms(&other) || cp_enumerator_value(other.type, name->text, &value))
+	*ret = !other.type || has_forms(&other) ||
+	       cp_enumerator_value(other.type, name->text, &value);
+	if (*ret)
+		w->held |= op != CP_OP_EQUAL && op != CP_OP_UNEQUAL && op != CP_OP_AND;
+	if (*ret || other.type->kind != CP_TYPE_ENUM ||
+	    (is_outside(w, name, &type) && !is_other_enum(completed(type), other.type)))
 		return NULL;
-	if (other.type->kind == CP_TYPE_ENUM)
-		return cp_error_new(CP_ERR_USAGE, 0, "%s has no enumerator %s", text_of(other.type),
-				    name->text);
-	if (!strstr(name->text, "::"))
-		return no_argument(name);
-	w->held = true;
-	return NULL;
+	return cp_error_new(CP_ERR_USAGE, 0, "%s has no enumerator %s", text_of(other.type),
+			    name->text);
 }
 
 static CP_ERROR named(struct way *w, const struct cp_condition_node *n, struct part *ret)
 {
+	const struct cp_type *type = NULL;
+	struct part object;
 	size_t i;
 
 	*ret = (struct part){ 0 };
-	if (is_parameter(w, n, &i))
+	if (is_parameter(w, n, &i)) {
 		ret->type = completed(w->signature->parameters[i].type);
-	else if (n->file || strstr(n->text, "::"))
-		return hold(w, ret);
-	return is_unknown(w, n) ? no_argument(n) : NULL;
+		return NULL;
+	}
+	if (!n->file && is_word(n->text))
+		return NULL;
+	if (!n->file && is_of_this(w, n->text, &object))
+		return member(w, object, n->text, ret);
+	w->held = true;
+	if (is_outside(w, n, &type)) {
+		ret->type = completed(type);
+		return NULL;
+	}
+	return !w->outside && (n->file || strstr(n->text, "::")) ? NULL : no_argument(n);
 }
 
 /* ---- operators ---- */
@@ -329,11 +377,15 @@ static CP_ERROR binary(struct way *w, const struct cp_condition_node *n)
 	const struct cp_condition_node *text = n->a->op == CP_OP_TEXT	? n->a
 					       : n->b->op == CP_OP_TEXT ? n->b
 									: NULL;
+	bool enumerator = false;
 	struct part a, b;
 
-	if (is_unknown(w, n->a) != is_unknown(w, n->b))
-		return is_unknown(w, n->a) ? beside(w, n->a, n->b, n->op)
-					   : beside(w, n->b, n->a, n->op);
+	if (is_foreign(w, n->b))
+		CP_TRY(beside(w, n->b, n->a, n->op, &enumerator));
+	else if (is_foreign(w, n->a))
+		CP_TRY(beside(w, n->a, n->b, n->op, &enumerator));
+	if (enumerator)
+		return NULL;
 	CP_TRY(look(w, n->a, &a));
 	CP_TRY(look(w, n->b, &b));
 	CP_TRY(operand(w, &a, is_ordered(n->op)));
@@ -412,14 +464,15 @@ static bool leads_on(const struct cp_condition_node *n)
 }
 
 CP_ERROR cp_condition_way(const struct cp_condition *condition,
-			  const struct cp_signature *signature, enum cp_condition_way *ret)
+			  const struct cp_signature *signature,
+			  const struct cp_condition_names *outside, enum cp_condition_way *ret)
 {
 	const struct cp_reader reader = { read_nothing, NULL };
 	struct cp_arena arena = { 0 };
 	const struct cp_expression_env env = { .arena = &arena,
 					       .memory = &reader,
 					       .limits = &signature->limits };
-	struct way w = { .signature = signature, .env = &env };
+	struct way w = { .signature = signature, .env = &env, .outside = outside };
 	struct cp_error *err = signature->described ? truth(&w, condition->root) : NULL;
 
 	w.held |= signature->entry.beyond && leads_on(condition->root);
@@ -427,4 +480,19 @@ CP_ERROR cp_condition_way(const struct cp_condition *condition,
 	if (!err)
 		*ret = w.held ? CP_CONDITION_HELD : CP_CONDITION_CAPTURED;
 	return err;
+}
+
+bool cp_condition_is_member(const struct cp_signature *signature, const char *name)
+{
+	const struct cp_reader reader = { read_nothing, NULL };
+	struct cp_arena arena = { 0 };
+	const struct cp_expression_env env = { .arena = &arena,
+					       .memory = &reader,
+					       .limits = &signature->limits };
+	const struct way w = { .signature = signature, .env = &env };
+	struct part object;
+	bool is = is_of_this(&w, name, &object);
+
+	cp_arena_free(&arena);
+	return is;
 }

@@ -659,10 +659,16 @@ static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 		       struct cp_thing *ret)
 {
 	struct cp_thing a = { 0 }, b = { 0 };
+	bool known, done = false;
 
 	CP_TRY(operands(e, n, &a, &b));
+	known = !a.error && !b.error;
 	CP_TRY(operand(e, &a));
 	CP_TRY(operand(e, &b));
+	if (known)
+		CP_TRY(cp_number_empty(e->env, n->op, &a, &b, ret, &done));
+	if (done)
+		return NULL;
 	if (a.error || b.error) {
 		*ret = a.error ? a : b;
 		return NULL;

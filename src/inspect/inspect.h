@@ -218,8 +218,10 @@ CP_ERROR cp_expression_parse(const char *text, struct cp_condition **ret);
  * NULL: there is none. Not those that may be an enumerator's. */
 const char *cp_condition_missing(const struct cp_condition *condition,
 				 bool (*has)(void *ctx, const char *name), void *ctx);
-/* How many pointers in a row it follows at most: values have to go as far. */
-unsigned cp_condition_steps(const struct cp_condition *condition);
+/* How many pointers in a row it follows at most: values have to go as far. `is_member`: of
+ * what `this` points to; NULL: nothing is. */
+unsigned cp_condition_steps(const struct cp_condition *condition,
+			    bool (*is_member)(void *ctx, const char *name), void *ctx);
 enum cp_truth { CP_FALSE, CP_TRUE, CP_UNKNOWN /* names something that isn't there */ };
 enum cp_truth cp_condition_holds(const struct cp_condition *condition, const cprof_value *arguments,
 				 size_t count);

@@ -228,6 +228,16 @@ static CP_ERROR compared(const struct cp_expression_env *env, uint8_t op, bool l
 	}
 }
 
+CP_ERROR cp_number_empty(const struct cp_expression_env *env, uint8_t op, const struct cp_thing *a,
+			 const struct cp_thing *b, struct cp_thing *ret, bool *done_ret)
+{
+	bool x = a->error != CPROF_VALUE_NOT_CONSTRUCTED,
+	     y = b->error != CPROF_VALUE_NOT_CONSTRUCTED;
+
+	*done_ret = is_comparison(op) && !(x && y) && !(x && a->error) && !(y && b->error);
+	return *done_ret ? compared(env, op, x<y, x == y, x> y, ret) : NULL;
+}
+
 static CP_ERROR floats(const struct cp_expression_env *env, uint8_t op, long double a,
 		       long double b, struct cp_thing *ret)
 {

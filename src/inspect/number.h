@@ -28,6 +28,10 @@ CP_ERROR cp_number_truth(const struct cp_expression_env *env, struct cp_thing *t
 /* `op` is an enum cp_operator. */
 CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
 			 struct cp_thing *ret);
+/* Compares what could hold something and does not (NOT_CONSTRUCTED), which is less than what
+ * does, as C++ and Rust have it. *done_ret false: neither is empty, or it can't be told. */
+CP_ERROR cp_number_empty(const struct cp_expression_env *env, uint8_t op, const struct cp_thing *a,
+			 const struct cp_thing *b, struct cp_thing *ret, bool *done_ret);
 CP_ERROR cp_number_binary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
 			  struct cp_thing *b, struct cp_thing *ret);
 

@@ -133,26 +133,37 @@ static bool is_called(const char *symbol, const char *name)
 	return plain && !strncmp(plain, name, size) && (!plain[size] || plain[size] == '(');
 }
 
-bool cp_function_thing(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
-		       struct cp_thing *ret)
+struct cp_vaddr cp_function_address(struct cp_image *image, const char *name)
+{
+	const struct cp_symbol *symbols;
+	struct cp_vaddr address = { 0 };
+	size_t count = 0, i;
+	struct cp_error *err = cp_image_symbols(image, &symbols, &count);
+
+	for (i = 0; !err && i < count && !address.v; i++)
+		if (symbols[i].kind == CP_SYMBOL_FUNCTION && is_called(symbols[i].name, name))
+			address = symbols[i].start;
+	cp_error_free(err);
+	return address;
+}
+
+bool cp_function_pointer(struct cp_arena *arena, uint64_t address, struct cp_thing *ret)
 {
 	static const struct cp_type function = { .kind = CP_TYPE_FUNCTION,
 						 .text = "? (...)",
 						 .split = 2 };
-	const struct cp_symbol *symbols;
-	uint64_t address = 0;
-	size_t count = 0, i;
-	struct cp_error *err = cp_image_symbols(in->image, &symbols, &count);
 
-	for (i = 0; !err && i < count && !address; i++)
-		if (symbols[i].kind == CP_SYMBOL_FUNCTION && is_called(symbols[i].name, name))
-			address = symbols[i].start.v + in->bias;
-	cp_error_free(err);
-	if (!address)
-		return false;
 	*ret = (struct cp_thing){ .type = cp_type_pointer_to(arena, &function),
 				  .bytes = (uint8_t *)cp_arena_copy(arena, &address, 8),
 				  .size = 8,
 				  .source = CPROF_SOURCE_CONST };
 	return ret->type && ret->bytes;
+}
+
+bool cp_function_thing(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
+		       struct cp_thing *ret)
+{
+	struct cp_vaddr address = cp_function_address(in->image, name);
+
+	return address.v && cp_function_pointer(arena, address.v + in->bias, ret);
 }

@@ -25,8 +25,11 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 /* Does each thread have one of its own? */
 bool cp_static_is_of_threads(const struct cp_global *global);
 
-/* The function of that name, with or without what it takes, as its address: as C has it.
- * False: the image has none. */
+/* Where the function of that name begins, with or without what it takes; 0: there is none. */
+struct cp_vaddr cp_function_address(struct cp_image *image, const char *name);
+/* A function as its address, as C has it. */
+bool cp_function_pointer(struct cp_arena *arena, uint64_t address, struct cp_thing *ret);
+/* The function of that name, so. False: the image has none. */
 bool cp_function_thing(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
 		       struct cp_thing *ret);
 

@@ -40,6 +40,33 @@ conditions() {
 		WHEN((n & 3) == 2)
 		WHEN((char)(n + 254) > 0)
 		WHEN(sizeof(holder) == 4 && n == 1)
+		WHEN(shared == 50)
+		WHEN(one == 1 && n == 3)
+		WHEN(limit_here > 1)
+		WHEN(n > 5 || limit_here == 1)
+		WHEN(name[0] == 's' && number != nullptr)
+		WHEN(self->limit_here == 2)
+		WHEN(own.size() > 4 && own[4] == 5)
+		WHEN(called == "third")
+		WHEN(n > limit + 1)
+		WHEN(n > 2 && limit == 2)
+		WHEN(in_file == 3)
+		WHEN(n > ns::limit_there)
+		WHEN(count == 8)
+		WHEN(One::count > 8 && color == GREEN)
+		WHEN(GREEN == color && limit)
+		WHEN(ns::chosen == odd)
+		WHEN(n == TOP)
+		WHEN(n == Holder::LARGE || n == GREEN)
+		WHEN(limit_here == limit)
+		WHEN(maybe == 2)
+		WHEN(maybe != 2)
+		WHEN(maybe < 2)
+		WHEN(2 <= maybe)
+		WHEN(label == "l6")
+		WHEN(label != "l6")
+		WHEN(text == "end")
+		WHEN(!row.empty() && row[0] == 3)
 	END
 }
 
@@ -58,9 +85,10 @@ told() {
 		# shellcheck disable=SC2086
 		$how -g -std=c++17 -w -I. -o conditions "$SOURCES/tests/cli/conditions.cpp"
 		./conditions >said
-		[ "$(wc -l <said)" = 34 ]
+		[ "$(wc -l <said)" = 61 ]
 		while read -r wanted condition; do
 			for traps in "" --traps; do
+				[[ -z $traps || $how = *-O0 ]] || continue
 				# shellcheck disable=SC2086
 				assert_equal "$how $traps $condition: $(told -t One::judge -a $traps --when="$condition" -- ./conditions)" \
 					"$how $traps $condition: $wanted 0"
@@ -151,4 +179,81 @@ told() {
 		c == Shade::DARK|Color has no enumerator Shade::DARK
 		*c == 1|no pointer and no array: it is of type Color
 	END
+}
+
+@test "what a method calls by its name alone is decided without stops, as this-> is" {
+	needs g++ jq
+	cat >method.cpp <<-'END'
+		#include <cstdio>
+		enum Kind { PLAIN, ODD };
+		struct Inner { long deep; };
+		struct Tree {
+			int depth = 0;
+			Kind kind = PLAIN;
+			Inner *inner = nullptr;
+			Tree *self = this;
+			__attribute__((noinline)) int step(int n)
+			{
+				asm volatile("" : : : "memory");
+				return depth + n;
+			}
+		};
+		int main()
+		{
+			Tree tree;
+			Inner inner = { 0 };
+			int sum = 0, deep = 0, odd = 0, both = 0;
+			tree.inner = &inner;
+			for (int i = 0; i < 1000; i++) {
+				tree.depth = i;
+				tree.kind = i % 3 ? PLAIN : ODD;
+				inner.deep = i * 2;
+				sum += tree.step(i % 7);
+				deep += i > 900;
+				odd += tree.kind == ODD;
+				both += inner.deep >= 1500 && i % 7 == 3;
+			}
+			std::printf("%d depth > 900\n%d this->depth > 900\n%d kind == ODD\n%d ODD == kind\n", deep, deep, odd, odd);
+			std::printf("%d inner->deep >= 1500 && n == 3\n%d self->inner->deep >= 1500 && n == 3\n", both, both);
+			return sum == 0;
+		}
+	END
+	g++ -g -O1 -o method method.cpp
+	./method >said
+	[ "$(wc -l <said)" = 6 ]
+	while read -r wanted condition; do
+		assert_equal "$condition: $(told -t Tree::step --when="$condition" -- ./method)" "$condition: $wanted 0"
+		assert_equal "$condition: $("$CPROF" report --json x.data | jq .overhead.call_stops)" "$condition: 0"
+	done <said
+}
+
+@test "names that mean nothing in the function, its object and its file are refused" {
+	needs g++
+	printf '%s\n' 'int of_library = 3; int answer() { return of_library; }' >other.cpp
+	cat >outside.cpp <<-'END'
+		int limit = 3;
+		static int in_file = 4;
+		int answer();
+		enum Kind { PLAIN, ODD };
+		struct Tree {
+			int depth = 1;
+			Kind kind = ODD;
+			__attribute__((noinline)) int step(int n) { return depth + n + limit + in_file; }
+		};
+		int main() { Tree tree; return tree.step(answer()) == 0; }
+	END
+	g++ -g -O0 -shared -fPIC -o libother.so other.cpp
+	g++ -g -O0 -o outside outside.cpp ./libother.so
+	while IFS='|' read -r condition why; do
+		separately -125 "$CPROF" run -o x.data -t Tree::step --when="$condition" -- ./outside
+		assert_equal "${stderr%%$'\n'*}" "cprof: $why"
+	done <<-'END'
+		n > limits|no function that matches 'Tree::step' has an argument 'limits'
+		depth > limit && deep|no function that matches 'Tree::step' has an argument 'deep'
+		n > of_library|no function that matches 'Tree::step' has an argument 'of_library'
+		kind == PLANE|--when: it means nothing for the function that matches 'Tree::step': Kind has no enumerator PLANE
+	END
+	for condition in 'n > limit - 1' 'n < in_file && depth == 1' 'kind == ODD && limit' 'n == 3 && limit > PLAIN'; do
+		assert_equal "$condition: $(told -t Tree::step --when="$condition" -- ./outside)" "$condition: 1 0"
+	done
 }

@@ -38,6 +38,21 @@ struct Boxes {
 };
 struct Two;
 struct Large;
+int limit;
+static int in_file = 2;
+namespace ns
+{
+long limit_there;
+static bool (*chosen)(int);
+} // namespace ns
+static bool even(int n)
+{
+	return n % 2 == 0;
+}
+static bool odd(int n)
+{
+	return n % 2;
+}
 #define PARAMETERS \
 	int n, Large *large, Two &two, Color color, Shade shade, ns::E e, Holder holder, \
 		Boxes &boxes, std::optional<int> maybe, \
@@ -45,9 +60,15 @@ struct Large;
 		const std::string &text, std::vector<int> row, const std::map<int, Holder> *map, \
 		std::optional<std::string> label
 struct One : virtual Shared {
-	int one = 1;
+	int one = 1, limit_here = 0, n = 99; /* the argument is meant */
+	static int count;
+	enum { TOP = 4 };
+	std::vector<int> own;
+	std::string called;
+	One *self = this;
 	void judge(PARAMETERS);
 };
+int One::count;
 struct Two : virtual Shared {
 	int two = 2;
 	virtual void turn(int n);
@@ -70,10 +91,12 @@ int holds[sizeof(names) / sizeof(*names)];
 
 __attribute__((noinline)) void One::judge(PARAMETERS)
 {
+	static int times = 3;
 	int *at = holds;
 #define WHEN(condition) *at++ += (condition) ? 1 : 0;
 #include "conditions.h"
 #undef WHEN
+	times++;
 }
 volatile int sink;
 __attribute__((noinline)) void Two::turn(int n)
@@ -121,7 +144,15 @@ int main()
 		whole.number = n == 4 ? nullptr : &number;
 		large.number = &number;
 		large.large = n + 100;
+		limit = n / 2;
+		in_file = n - 1;
+		ns::limit_there = 3;
+		ns::chosen = n > 4 ? odd : even;
+		One::count = n * 2;
 		One *object = n % 3 == 0 ? &one : n % 3 == 1 ? &whole : static_cast<One *>(&large);
+		object->limit_here = n / 3;
+		object->own.assign((std::size_t)n, 5);
+		object->called = n % 3 ? "third" : "other";
 		object->judge(n, &large, n & 1 ? static_cast<Two &>(whole) : large,
 			      n & 1 ? RED : GREEN, n & 2 ? Shade::DARK : Shade::LIGHT,
 			      n & 4 ? ns::E::B : ns::E::A,

@@ -30,6 +30,7 @@
 #include "inspect/shape_layout.h"
 #include "inspect/shapes.h"
 #include "inspect/statics.h"
+#include "inspect/type_names.h"
 
 /* ---- what is asked ---- */
 
@@ -139,6 +140,14 @@ static bool function_thing(const struct asked *a, bool program, const char *name
 	return false;
 }
 
+static bool enumerator_thing(const struct asked *a, bool program, const char *name,
+			     struct cp_thing *ret)
+{
+	const struct cp_type *type = engine_enumeration(a->process, program, name);
+
+	return type && cp_enumerator_of(&a->env, type, name, ret);
+}
+
 static CP_ERROR variable_named(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	struct asked *a = ctx;
@@ -150,14 +159,14 @@ static CP_ERROR variable_named(void *ctx, const char *name, const char *file, st
 	is_static = engine_find_static(a->process, NULL, name, file, &found);
 	/* A library's variable is not what a function of the program is meant by. */
 	if (!file && (!is_static || !engine_is_program(found.image)) &&
-	    function_thing(a, true, name, ret))
+	    (function_thing(a, true, name, ret) || enumerator_thing(a, true, name, ret)))
 		return NULL;
 	if (is_static) {
 		*ret = engine_static_thing(a->process, &found, a->tid, a->env.arena);
 		return NULL;
 	}
-	if (!file &&
-	    (engine_find_symbol(a->process, name, ret) || function_thing(a, false, name, ret)))
+	if (!file && (engine_find_symbol(a->process, name, ret) ||
+		      function_thing(a, false, name, ret) || enumerator_thing(a, false, name, ret)))
 		return NULL;
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			    file ? " in " : "", file ? file : "");

@@ -18,8 +18,10 @@
 #include "engine/target/live.h"
 #include "engine/target/shapes.h"
 #include "engine/target/state.h"
+#include "engine/target/variables.h"
 #include "inspect/build.h"
 #include "inspect/evaluate.h"
+#include "inspect/members.h"
 #include "inspect/shapes.h"
 
 /* ---- captures ---- */
@@ -102,20 +104,20 @@ static struct cp_capture capture_of_entry(cprof_session *s, const struct engine_
 /* A call whose condition is evaluated while its thread stands. */
 struct standing {
 	cprof_session *session;
+	const cprof_image *image; /* that the function is in, or NULL */
 	const struct engine_traced *traced;
 	const struct cp_capture *capture;
 	struct cp_expression_env env;
 };
 
-static CP_ERROR argument_named(void *ctx, const char *name, const char *file, struct cp_thing *ret)
+static bool argument_named(const struct standing *st, const char *name, struct cp_thing *ret)
 {
-	const struct standing *st = ctx;
 	const struct cp_signature *signature = st->traced->signature;
 	struct cp_value_bytes bytes;
 	const char *own;
 	size_t i;
 
-	for (i = 0; !file && (own = cp_signature_name(signature, i)); i++) {
+	for (i = 0; (own = cp_signature_name(signature, i)); i++) {
 		if (strcmp(own, name) != 0)
 			continue;
 		if (!cp_signature_bytes(signature, st->capture, (int)i, st->env.values, &bytes))
@@ -123,8 +125,27 @@ static CP_ERROR argument_named(void *ctx, const char *name, const char *file, st
 						  .error = CPROF_VALUE_UNAVAILABLE };
 		else
 			*ret = cp_thing_of(cp_signature_type(signature, (int)i), &bytes);
-		return NULL;
+		return true;
 	}
+	return false;
+}
+
+/* As the function would have it: an argument, a member of its object, what is outside. */
+static CP_ERROR meant(void *ctx, const char *name, const char *file, struct cp_thing *ret)
+{
+	struct standing *st = ctx;
+	cprof_session *s = st->session;
+	struct cp_thing object;
+
+	if (!file && argument_named(st, name, ret))
+		return NULL;
+	if (!file && cp_signature_has_this(st->traced->signature) &&
+	    argument_named(st, "this", &object) && cp_member_of_this(&st->env, &object, name, ret))
+		return NULL;
+	if (st->image &&
+	    engine_outer_thing(s->current.process, st->image, name, file,
+			       s->current.thread ? s->current.thread->tid : 0, &st->env, ret))
+		return NULL;
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no argument %s", name);
 }
 
@@ -142,17 +163,17 @@ static const char *symbol_of(void *ctx, uint64_t address)
 	return name_address(st->session, address);
 }
 
-static CP_ERROR holds_now(cprof_session *s, const struct engine_traced *t,
+static CP_ERROR holds_now(cprof_session *s, const struct engine_traced *t, const cprof_image *image,
 			  const struct cp_capture *capture, enum cp_truth *ret)
 {
 	const struct cp_value_limits limits = engine_value_limits(s);
-	struct standing st = { s, t, capture, { 0 } };
+	struct standing st = { s, image, t, capture, { 0 } };
 
 	if (!capture->memory || !capture->shapes)
 		return NULL;
 	st.env = (struct cp_expression_env){ .arena = &s->calls->arena->memory,
 					     .memory = capture->memory,
-					     .variable = argument_named,
+					     .variable = meant,
 					     .type = type_named,
 					     .symbol = symbol_of,
 					     .ctx = &st,
@@ -182,7 +203,7 @@ static enum cp_truth condition_holds(cprof_session *s, const struct engine_hit *
 	if (t->condition_lacks) {
 		note_why(c, t->condition_lacks);
 	} else if (t->signature && t->condition_held) {
-		err = holds_now(s, t, &capture, &truth);
+		err = holds_now(s, t, hit->image, &capture, &truth);
 	} else if (t->signature) {
 		arguments = cp_signature_arguments(t->signature, &capture, c->arena, &count);
 		truth = cp_condition_holds(c->condition, arguments, count);

@@ -31,7 +31,9 @@
 #include "engine/target/linker.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
+#include "engine/target/variables.h"
 #include "inspect/condition_way.h"
+#include "inspect/outer_names.h"
 #include "unwind/pads.h"
 
 void engine_plans_free(struct engine_plans *plans)
@@ -163,6 +165,25 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 	t->signature = declared;
 }
 
+/* Reads the signature of a method again, which the condition goes further in. */
+static void read_further(const cprof_session *s, struct engine_traced *t, unsigned want)
+{
+	const struct cp_value_limits session = engine_value_limits(s),
+				     limits = engine_value_limits_in(s, t->signature);
+	const struct cp_probe_function *f = t->function;
+	struct cp_signature *further = NULL;
+
+	if (limits.pointers == session.pointers && limits.depth == session.depth)
+		return;
+	cp_error_free(cp_signature_read(t->assembly->image, (struct cp_vaddr){ f->address },
+					f->linkage_name, f->flags & CP_PROBE_LOCAL,
+					f->flags & CP_PROBE_CLONE, want, &limits, &further));
+	if (!further)
+		return;
+	cp_signature_destroy(t->signature);
+	t->signature = further;
+}
+
 /* Types are read when somebody wants values, before anything is armed. */
 static void read_signature(const cprof_process *p, struct engine_traced *t)
 {
@@ -193,6 +214,8 @@ static void read_signature(const cprof_process *p, struct engine_traced *t)
 		cp_debug("types of %s: %s", f->linkage_name, err->what);
 	else if (!cp_signature_is_described(t->signature) || cp_signature_is_vague(t->signature))
 		use_declaration(p->session, t, want);
+	else if (c->condition && cp_signature_has_this(t->signature))
+		read_further(p->session, t, want);
 	cp_error_free(err);
 }
 
@@ -216,9 +239,18 @@ static void set_captures_of_types(struct engine_calls *c, const struct engine_tr
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
 
+static bool is_outside(void *ctx, const char *name, const char *file, const struct cp_type **ret)
+{
+	const struct cp_outer_name *outer = engine_outer_name(ctx, name, file);
+
+	*ret = outer ? cp_outer_type(outer) : NULL;
+	return outer != NULL;
+}
+
 /* How the condition is decided for its calls, or why it means nothing there. */
 static void set_condition(const struct engine_calls *c, struct engine_traced *t)
 {
+	const struct cp_condition_names outside = { is_outside, t->assembly };
 	enum cp_condition_way way = CP_CONDITION_CAPTURED;
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 	struct cp_error *err;
@@ -229,7 +261,7 @@ static void set_condition(const struct engine_calls *c, struct engine_traced *t)
 	t->condition_held = false;
 	if (!c->condition || !t->signature || !engine_traced_by_others(t))
 		return;
-	err = cp_condition_way(c->condition, t->signature, &way);
+	err = cp_condition_way(c->condition, t->signature, &outside, &way);
 	if (err)
 		t->condition_lacks = strdup(err->what);
 	cp_error_free(err);

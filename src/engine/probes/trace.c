@@ -18,6 +18,7 @@
 #include "engine/target/images.h"
 #include "engine/target/state.h"
 #include "probe/near.h"
+#include "inspect/condition_way.h"
 #include "inspect/shape_ops.h"
 
 #define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
@@ -292,11 +293,19 @@ char *cprof_profiler_set_call_condition(const char *expr)
 	return NULL;
 }
 
-struct cp_value_limits engine_value_limits(const cprof_session *s)
+static bool is_member(void *ctx, const char *name)
+{
+	return cp_condition_is_member(ctx, name);
+}
+
+struct cp_value_limits engine_value_limits_in(const cprof_session *s,
+					      struct cp_signature *signature)
 {
 	struct cp_value_limits limits = s->limits;
-	unsigned steps =
-		s->calls && s->calls->condition ? cp_condition_steps(s->calls->condition) : 0;
+	unsigned steps = s->calls && s->calls->condition
+				 ? cp_condition_steps(s->calls->condition,
+						      signature ? is_member : NULL, signature)
+				 : 0;
 
 	if (steps > limits.pointers)
 		limits.pointers = steps;
@@ -304,6 +313,11 @@ struct cp_value_limits engine_value_limits(const cprof_session *s)
 		limits.depth = 2 * steps;
 	limits.shapes = &cp_shape_ops;
 	return limits;
+}
+
+struct cp_value_limits engine_value_limits(const cprof_session *s)
+{
+	return engine_value_limits_in(s, NULL);
 }
 
 bool cprof_profiler_enable_call_context_introspection(void)

@@ -23,6 +23,10 @@ bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *
 /* At the end: warns of filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
 /* How far values of calls go: as was said, and as the condition needs. */
+struct cp_signature;
 struct cp_value_limits engine_value_limits(const cprof_session *s);
+/* The same of a function that is known, which may call members of its object by name. */
+struct cp_value_limits engine_value_limits_in(const cprof_session *s,
+					      struct cp_signature *signature);
 
 #endif

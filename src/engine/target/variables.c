@@ -8,82 +8,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "engine/target/state.h"
-#include "image/globals.h"
 #include "image/jit.h"
-#include "inspect/statics.h"
+#include "inspect/outer_names.h"
 
-/* Names that were asked for, with what was found. */
 struct engine_variables {
-	CP_VEC(struct known {
-		char *key; /* owned: file, newline, name */
-		struct cp_globals found; /* perhaps none */
-	} *)
-	list;
+	struct cp_outer_names names;
 };
-
-static void free_known(struct known *k)
-{
-	if (k)
-		cp_globals_free(&k->found);
-	if (k)
-		free(k->key);
-	free(k);
-}
 
 void engine_variables_free(struct engine_variables *v)
 {
-	size_t i;
-
-	for (i = 0; v && i < v->list.count; i++)
-		free_known(v->list.items[i]);
 	if (v)
-		cp_vec_free(&v->list);
+		cp_outer_names_free(&v->names);
 	free(v);
 }
 
-static struct known *make_known(cprof_assembly *a, char *key, const struct cp_global_query *query)
+static struct cp_outer_names *names_of(cprof_assembly *a)
 {
-	struct known *k = calloc(1, sizeof(*k));
-	struct cp_error *err = k ? cp_image_find_globals(a->image, query, &k->found) : NULL;
-
-	if (!k || err || !cp_vec_push(&a->variables->list, k)) {
-		cp_error_free(err);
-		free_known(k);
-		return NULL;
-	}
-	k->key = key;
-	return k;
+	if (!a->variables)
+		a->variables = calloc(1, sizeof(*a->variables));
+	return a->variables ? &a->variables->names : NULL;
 }
 
 /* NULL: nothing can be found in it. */
-static const struct known *known(cprof_assembly *a, const char *name, const char *file)
+static const struct cp_outer_name *known(cprof_assembly *a, const char *name, const char *file)
 {
-	const struct cp_global_query query = { .name = cp_starts_with(name, "::") ? name + 2 : name,
-					       .file = file };
-	CP_FREE char *key = NULL;
-	struct known *k;
+	struct cp_outer_names *names = names_of(a);
+
+	return names ? cp_outer_variables(names, a->image, name, file) : NULL;
+}
+
+const struct cp_outer_name *engine_outer_name(cprof_assembly *a, const char *name, const char *file)
+{
+	struct cp_outer_names *names = a->image ? names_of(a) : NULL;
+
+	return names ? cp_outer_name(names, a->image, name, file) : NULL;
+}
+
+/* Is it the program's own? */
+static bool is_of(const cprof_process *p, const cprof_image *image)
+{
+	return p->exe && !strcmp(image->assembly->path, p->exe);
+}
+
+const struct cp_type *engine_enumeration(const cprof_process *p, bool program, const char *name)
+{
+	const struct cp_outer_name *outer;
 	size_t i;
 
-	if (!a->variables)
-		a->variables = calloc(1, sizeof(*a->variables));
-	if (!a->variables || asprintf(&key, "%s\n%s", file ? file : "", query.name) < 0)
-		return NULL;
-	for (i = 0; i < a->variables->list.count; i++)
-		if (!strcmp(a->variables->list.items[i]->key, key))
-			return a->variables->list.items[i];
-	k = make_known(a, key, &query);
-	if (k)
-		cp_steal(key);
-	return k;
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *in = p->images.items[i];
+
+		if (!in->mapped || is_of(p, in) != program)
+			continue;
+		outer = engine_outer_name(in->assembly, name, NULL);
+		if (outer && outer->enumeration)
+			return outer->enumeration;
+	}
+	return NULL;
 }
 
 bool engine_find_static(cprof_process *p, const cprof_image *image, const char *name,
 			const char *file, struct engine_static *ret)
 {
-	const struct known *k;
+	const struct cp_outer_name *k;
 	size_t i;
 
 	for (i = 0; i < p->images.count; i++) {
@@ -141,15 +130,36 @@ static struct cp_thread_library thread_library(const cprof_process *p)
 	return library;
 }
 
+/* The C library is looked at for variables of threads alone. */
+static struct cp_statics statics_of(const cprof_process *p, const struct cp_thread_library *library,
+				    int32_t tid, struct cp_arena *arena)
+{
+	return (struct cp_statics){
+		.memory = &p->memory, .threads = library, .tid = tid, .arena = arena
+	};
+}
+
 struct cp_thing engine_static_thing(cprof_process *p, const struct engine_static *found,
 				    int32_t tid, struct cp_arena *arena)
 {
 	const struct cp_thread_library library = thread_library(p);
-	const struct cp_statics statics = {
-		.memory = &p->memory, .threads = &library, .tid = tid, .arena = arena
-	};
+	const struct cp_statics statics = statics_of(p, &library, tid, arena);
 	const struct cp_placed_image of = { found->image->assembly->image, found->image->bias };
-	const bool program = p->exe && !strcmp(found->image->assembly->path, p->exe);
 
-	return cp_static_thing(&statics, &of, program, found->global);
+	return cp_static_thing(&statics, &of, is_of(p, found->image), found->global);
+}
+
+bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *name,
+			const char *file, int32_t tid, const struct cp_expression_env *env,
+			struct cp_thing *ret)
+{
+	const struct cp_outer_name *outer = engine_outer_name(image->assembly, name, file);
+	const struct cp_placed_image of = { image->assembly->image, image->bias };
+	struct cp_thread_library library = { 0 };
+	const struct cp_statics statics = statics_of(p, &library, tid, env->arena);
+
+	if (outer && outer->found.list.count &&
+	    cp_static_is_of_threads(&outer->found.list.items[0]))
+		library = thread_library(p);
+	return outer && cp_outer_thing(env, outer, &statics, &of, is_of(p, image), name, ret);
 }

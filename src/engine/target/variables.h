@@ -10,6 +10,7 @@
 #include "inspect/thing.h"
 
 struct cp_global;
+struct cp_outer_name;
 struct engine_variables;
 /* A static variable, which lives as long as its object. */
 struct engine_static {
@@ -26,6 +27,17 @@ struct cp_thing engine_static_thing(cprof_process *p, const struct engine_static
 				    int32_t tid, struct cp_arena *arena);
 /* The place of a variable that only a symbol tells of: without a type. */
 bool engine_find_symbol(const cprof_process *p, const char *name, struct cp_thing *ret);
+/* What a name outside of functions is in an object: a variable, a function, an enumerator.
+ * NULL: nothing. It lives as long as the object. */
+const struct cp_outer_name *engine_outer_name(cprof_assembly *assembly, const char *name,
+					      const char *file);
+/* The same, in an image of the process, for that thread. False: nothing. */
+bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *name,
+			const char *file, int32_t tid, const struct cp_expression_env *env,
+			struct cp_thing *ret);
+/* The enum with an enumerator of that name, of the program or of its libraries; NULL: there is
+ * none, or it names something else. */
+const struct cp_type *engine_enumeration(const cprof_process *p, bool program, const char *name);
 void engine_variables_free(struct engine_variables *variables);
 
 #endif
