@@ -170,9 +170,10 @@ static int send_all(struct filling *f)
 
 /* ---- ahead of where the process is ---- */
 
-/* So many times the rest of a function is placed alone, which takes a hundred
- * microseconds; then that of all. */
-#define OPENED_MAX 12
+/* So many times the rest of a function is placed alone; then that of all. One takes as long,
+ * with its stop and two ways between processes, as a few hundred breakpoints. */
+#define OPENED_MIN 12
+#define OPENED_SHARE 192 /* of the blocks */
 
 /* Places sites as others are, in slots by address. */
 static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
@@ -217,12 +218,14 @@ static void open_rest(cprof_image *image, const struct engine_cover *cover, uint
 {
 	cprof_session *s = image->process->session;
 	struct engine_cover_sites sites = { 0 };
-	bool all = image->cover.opened == OPENED_MAX, ok = true;
+	bool all = image->cover.opened >= OPENED_MIN &&
+		   image->cover.opened >= cover->blocks.count / OPENED_SHARE;
+	bool ok = true;
 	const struct engine_covered *f;
 	int errnum;
 	size_t i;
 
-	image->cover.opened += !all;
+	image->cover.opened++;
 	cp_vec_for_each(&cover->functions, f)
 		if (all || block - f->first_block < f->block_count)
 			ok = ok && engine_frontier_open(s, cover, f, block, &sites);

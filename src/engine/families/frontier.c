@@ -15,6 +15,9 @@
  * the middle of a function, functions lie on top of each other, or some block can have no
  * breakpoint, all of the function is placed, as it is in processes that were there before
  * cprof.
+ *
+ * Nothing leads from one function to another, so what was found of one is kept until one of
+ * its counters has changed.
  */
 #include "engine/families/frontier.h"
 
@@ -28,10 +31,24 @@
 #define REACHED 1u
 #define LED_TO 2u /* by one that was reached */
 
+/* What decides beside counters. */
+struct terms {
+	uint64_t direct_changes;
+	bool counted, retries, later; /* anything; engine_cover_begin(); not the first process */
+};
+
+/* A function's, in the list of all. */
+struct part {
+	size_t first, count;
+};
+
 struct engine_frontier {
-	struct engine_cover_sites sites;
-	bool made, retries; /* made: for so many counts, and for such a process */
+	struct engine_cover_sites sites, last; /* last: those before */
+	bool made; /* for so many counts, on these terms */
 	uint64_t counted;
+	struct terms terms;
+	struct part *parts; /* owned; of each function, in `sites` */
+	uint64_t *counters; /* owned; what they were when that was made */
 	uint8_t *whole; /* owned; of each function: is all of it to be placed? */
 	uint8_t *marks; /* owned; of each block of the function at hand */
 	size_t room; /* in `marks` */
@@ -42,6 +59,9 @@ void engine_frontier_free(struct engine_frontier *frontier)
 	if (!frontier)
 		return;
 	cp_vec_free(&frontier->sites.items);
+	cp_vec_free(&frontier->last.items);
+	free(frontier->parts);
+	free(frontier->counters);
 	free(frontier->whole);
 	free(frontier->marks);
 	free(frontier);
@@ -303,7 +323,12 @@ static bool add_function(const cprof_session *s, const struct engine_cover *cove
 
 /* ---- all of them ---- */
 
-static bool reserve_marks(const struct engine_cover *cover)
+static size_t counters_of(const struct engine_cover *cover)
+{
+	return cover->blocks.count + 2 * (size_t)cover->watched_count;
+}
+
+static bool reserve(struct engine_cover *cover)
 {
 	struct engine_frontier *frontier = cover->frontier;
 	const struct engine_covered *f;
@@ -311,30 +336,118 @@ static bool reserve_marks(const struct engine_cover *cover)
 
 	if (frontier->marks)
 		return true;
+	if (!frontier->parts)
+		frontier->parts = calloc(cover->functions.count + 1, sizeof(*frontier->parts));
+	if (!frontier->counters)
+		frontier->counters = calloc(counters_of(cover) + 1, sizeof(*frontier->counters));
+	if (!frontier->parts || !frontier->counters)
+		return false;
 	cp_vec_for_each(&cover->functions, f)
 		most = f->block_count > most ? f->block_count : most;
 	frontier->marks = malloc(most);
 	return frontier->marks != NULL;
 }
 
+static bool same_terms(const struct terms *a, const struct terms *b)
+{
+	return a->direct_changes == b->direct_changes && a->counted == b->counted &&
+	       a->retries == b->retries && a->later == b->later;
+}
+
+/* Notes the counters from `first` on, by number among the object's; true: one has changed. */
+static bool note(const cprof_session *s, const struct engine_cover *cover, size_t first,
+		 size_t count)
+{
+	uint64_t *seen = cover->frontier->counters + first, now, changed = 0;
+	_Atomic uint64_t *counter = &s->link.counters[cover->first_counter + first];
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		now = atomic_load_explicit(&counter[i], memory_order_relaxed);
+		changed |= now ^ seen[i];
+		seen[i] = now;
+	}
+	return changed != 0;
+}
+
+/* Those of a function: of its blocks, and of its branches that are watched, which are
+ * numbered in a row. */
+static bool note_function(const cprof_session *s, const struct engine_cover *cover,
+			  const struct engine_covered *f)
+{
+	bool changed = note(s, cover, f->first_block, f->block_count);
+	uint32_t i, first = 0, count = 0;
+
+	for (i = f->first_branch; i < f->first_branch + f->branch_count; i++)
+		if (cover->watched.items[i] != CP_NO_BLOCK && !count++)
+			first = cover->watched.items[i];
+	if (count)
+		changed |=
+			note(s, cover, cover->blocks.count + 2 * (size_t)first, 2 * (size_t)count);
+	return changed;
+}
+
+static bool keep_part(struct engine_frontier *frontier, const struct part *was)
+{
+	const struct engine_cover_site *from = frontier->last.items.items + was->first;
+	struct engine_cover_sites *to = &frontier->sites;
+
+	if (!was->count)
+		return true;
+	if (!cp_vec_reserve(&to->items, to->items.count + was->count))
+		return false;
+	memcpy(to->items.items + to->items.count, from, was->count * sizeof(*from));
+	to->items.count += was->count;
+	return true;
+}
+
+static bool add_part(const cprof_session *s, const struct engine_cover *cover, size_t number,
+		     bool anew)
+{
+	const struct engine_covered *f = &cover->functions.items[number];
+	struct part *part = &cover->frontier->parts[number], was = *part;
+	bool ok;
+
+	part->first = cover->frontier->sites.items.count;
+	if (note_function(s, cover, f) || anew) {
+		engine_cover_infer(s, cover, f);
+		ok = add_function(s, cover, number);
+	} else {
+		ok = keep_part(cover->frontier, &was);
+	}
+	part->count = cover->frontier->sites.items.count - part->first;
+	return ok;
+}
+
 const struct engine_cover_sites *engine_frontier(const cprof_session *s, struct engine_cover *cover)
 {
 	struct engine_frontier *frontier = cover->frontier ?: frontier_of(cover);
 	uint64_t counted = s->link.shared->stats.counted; /* before it is looked */
+	struct terms terms = {
+		.direct_changes = s->coverage->direct_changes,
+		.counted = counted || s->coverage->known.count,
+		.retries = cover->retries,
+		.later = cover->processes > 1,
+	};
+	struct engine_cover_sites last;
+	bool anew;
 	size_t i;
 
-	if (!frontier || !reserve_marks(cover))
+	if (!frontier || !reserve(cover))
 		return NULL;
-	if (frontier->made && frontier->counted == counted && frontier->retries == cover->retries)
+	anew = !frontier->made || !same_terms(&terms, &frontier->terms);
+	if (!anew && frontier->counted == counted)
 		return &frontier->sites;
 	frontier->made = false;
+	last = frontier->last;
+	frontier->last = frontier->sites;
+	frontier->sites = last;
 	frontier->sites.items.count = 0;
-	engine_cover_infer_all(s, cover);
 	for (i = 0; i < cover->functions.count; i++)
-		if (!add_function(s, cover, i))
+		if (!add_part(s, cover, i, anew))
 			return NULL;
 	frontier->counted = counted;
-	frontier->retries = cover->retries;
+	frontier->terms = terms;
 	frontier->made = true;
 	return &frontier->sites;
 }

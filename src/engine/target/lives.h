@@ -23,7 +23,7 @@ struct engine_image_cover {
 	/* Slots before all others, and about how many of those it will take. */
 	uint32_t reserved, spare;
 	bool ahead; /* only what is reached next is placed (families/frontier.c) */
-	uint8_t opened; /* how often the rest of a function was */
+	uint32_t opened; /* how often the rest of a function was */
 };
 
 /* What profilers were told of an image. */
