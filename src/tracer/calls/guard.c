@@ -15,6 +15,7 @@
 #include "tracer/calls/guard.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -140,6 +141,8 @@ static bool parse(const char *line, uint64_t *start, uint64_t *end, struct guard
 	char perms[5];
 
 	memset(file, 0, sizeof(*file));
+	if (!strstr(line, " r-xp ")) /* few are worth to be read */
+		return false;
 	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &from, &to, perms, &offset, &major, &minor,
 		   &inode) != 7 ||
 	    strcmp(perms, "r-xp") != 0)
@@ -193,16 +196,18 @@ void guard_find_code(struct tracer *tr, struct space *space)
  * another's the C library keeps the thread's own data, at its end. */
 static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread_pointer)
 {
-	unsigned long start, end;
-	char path[64], line[512];
+	char path[64], line[512], *rest;
 	bool found = false, own = false;
+	uint64_t start, end;
 
 	if (space->fresh) /* there is no other one, and no room is no guard */
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
 	while (!found && maps && fgets(line, sizeof(line), maps)) {
-		found = sscanf(line, "%lx-%lx", &start, &end) == 2 && sp >= start && sp < end;
+		start = strtoull(line, &rest, 16);
+		end = *rest == '-' ? strtoull(rest + 1, NULL, 16) : 0;
+		found = sp >= start && sp < end;
 		own = found && sp - start >= FRAME_MAX &&
 		      (strstr(line, "[stack]") ||
 		       (thread_pointer > sp && thread_pointer < end && sp - start >= STACK_LEFT));

@@ -77,13 +77,6 @@ bool area_claim(struct area *area, uint64_t slot, uint64_t address)
 
 #define TABLE_AT_ONCE ((size_t)4096) /* entries */
 
-static int by_site(const void *a, const void *b)
-{
-	const struct cp_area_entry *x = a, *y = b;
-
-	return x->site < y->site ? -1 : x->site > y->site;
-}
-
 /* Whose slot that is; the record may have become another one's since. */
 static const struct site *owner_of(const struct space *space, const struct area *area,
 				   uint64_t slot)
@@ -147,12 +140,55 @@ static size_t fill_table(const struct space *space, const struct area *area, uin
 	return n;
 }
 
+/* Merges the runs x[..count) and y[..count) into `to`. */
+static void merge(const struct cp_area_entry *x, size_t x_count, const struct cp_area_entry *y,
+		  size_t y_count, struct cp_area_entry *to)
+{
+	const struct cp_area_entry *x_end = x + x_count, *y_end = y + y_count;
+
+	while (x < x_end && y < y_end)
+		*to++ = y->site < x->site ? *y++ : *x++;
+	memcpy(to, x, (size_t)(x_end - x) * sizeof(*to));
+	memcpy(to + (x_end - x), y, (size_t)(y_end - y) * sizeof(*to));
+}
+
+/* How many entries from `first` on are in order. */
+static size_t run_at(const struct cp_area_entry *table, size_t n, size_t first)
+{
+	size_t i = first + (first < n);
+
+	while (i < n && table[i].site >= table[i - 1].site)
+		i++;
+	return i - first;
+}
+
+/* What came in a batch is in order, and of batches there are few: they are merged by twos.
+ * `spare` has room for as many. */
+static struct cp_area_entry *sort_table(struct cp_area_entry *table, struct cp_area_entry *spare,
+					size_t n)
+{
+	struct cp_area_entry *other;
+	size_t first, x, y;
+
+	while (run_at(table, n, 0) < n) {
+		for (first = 0; first < n; first += x + y) {
+			x = run_at(table, n, first);
+			y = run_at(table, n, first + x);
+			merge(table + first, x, table + first + x, y, spare + first);
+		}
+		other = table;
+		table = spare;
+		spare = other;
+	}
+	return table;
+}
+
 /* Slots mostly are in the order of their sites: then it goes a piece at a time. */
 bool area_write_table(struct space *space, struct area *area)
 {
 	bool ok, sorted = is_sorted(area);
 	size_t room = sorted ? TABLE_AT_ONCE : area->slot_count + 1, n;
-	struct cp_area_entry *table = malloc(room * sizeof(*table));
+	struct cp_area_entry *table = malloc((sorted ? 1 : 2) * room * sizeof(*table)), *from;
 	struct {
 		uint64_t count, table;
 	} change = { .table = area->address + CP_AREA_HEAD };
@@ -162,9 +198,8 @@ bool area_write_table(struct space *space, struct area *area)
 		change.table += area->slot_count * sizeof(*table);
 	ok = table != NULL;
 	while (ok && (n = fill_table(space, area, &slot, table, room))) {
-		if (!sorted)
-			qsort(table, n, sizeof(*table), by_site);
-		ok = space_write(space, change.table + change.count * sizeof(*table), table,
+		from = sorted ? table : sort_table(table, table + room, n);
+		ok = space_write(space, change.table + change.count * sizeof(*table), from,
 				 n * sizeof(*table));
 		change.count += n;
 	}

@@ -26,6 +26,7 @@
 
 #define PM_PRESENT (UINT64_C(1) << 63)
 #define PAGES 512u /* are looked up at a time, at most */
+#define NEAR 64u /* as many for one piece of several: the next one mostly is not far */
 
 /* What /proc/PID/pagemap says of some pages. */
 struct pages {
@@ -90,7 +91,7 @@ static void look_up(int pagemap, struct pages *pages, uint64_t first, uint64_t l
 
 /* So many of `size` bytes can be read without waiting. */
 static size_t reach(struct space *space, int pagemap, struct pages *pages, uint64_t address,
-		    size_t size)
+		    size_t size, uint64_t more)
 {
 	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t page = address / page_size, last = (address + size - 1) / page_size, at;
@@ -99,7 +100,7 @@ static size_t reach(struct space *space, int pagemap, struct pages *pages, uint6
 		return size;
 	for (; page <= last; page++) {
 		if (page - pages->first >= pages->count)
-			look_up(pagemap, pages, page, last);
+			look_up(pagemap, pages, page, page + more > last ? page + more : last);
 		at = page * page_size;
 		if (!(pages->entries[page - pages->first] & PM_PRESENT) &&
 		    !comes(space, at > address ? at : address))
@@ -143,7 +144,7 @@ void remote_read(struct space *space, pid_t tid, struct iovec *to, struct iovec 
 	for (i = 0; pagemap >= 0 && i < n; i++)
 		to[i].iov_len = from[i].iov_len =
 			reach(space, pagemap, &pages, (uint64_t)(uintptr_t)from[i].iov_base,
-			      from[i].iov_len);
+			      from[i].iov_len, n > 1 ? NEAR : 0);
 	for (i = 0; i < n;) {
 		ssize_t r = process_vm_readv(tid, to + i, n - i, from + i, n - i, 0);
 		size_t left = r > 0 ? (size_t)r : 0;

@@ -259,7 +259,7 @@ void sigmask_begin(struct tracer *tr, struct injection *in)
 {
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
-	if (!proc_is_pending(in->thread->tid, SIGTRAP))
+	if (in->mask & TRAP_BIT && !proc_is_pending(in->thread->tid, SIGTRAP))
 		inject_set_mask(in, stand_in(in->mask));
 }
 
@@ -319,7 +319,8 @@ static void change_actions(struct injection *in, uint64_t (*change)(uint64_t mas
 
 void sigmask_actions(struct tracer *tr, struct injection *in)
 {
-	change_actions(in, stand_in);
+	if (!in->space->fresh) /* an exec leaves no handlers */
+		change_actions(in, stand_in);
 	/* Handlers that began before. */
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
