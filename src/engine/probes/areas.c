@@ -163,14 +163,17 @@ bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, const stru
 {
 	size_t count, i;
 	struct cp_mapping *maps = mappings_now(p, &count);
-	bool ok = count != 0;
+	bool ok = count != 0, asked = false;
+	uint64_t begins = 0;
 
 	for (i = 0; ok && i <= count; i++) {
 		struct engine_gap gap = gap_before(p, maps, count, i);
 
 		if (is_for_heap(p, maps, count, i)) {
 			gap.start -= HEAP_AWAY + HEAP_ROOM;
-			ok = each_around_heap(gap, heap_begins(p), each, ctx);
+			begins = asked ? begins : heap_begins(p);
+			asked = true;
+			ok = each_around_heap(gap, begins, each, ctx);
 			continue;
 		}
 		gap.above_heap = i && !strcmp(maps[i - 1].path, "[heap]");

@@ -191,6 +191,18 @@ static bool look_far(void *ctx, const struct engine_gap *gap)
 	return true;
 }
 
+struct places {
+	struct low low;
+	struct far far;
+};
+
+static bool look_both(void *ctx, const struct engine_gap *gap)
+{
+	struct places *places = ctx;
+
+	return look_low(&places->low, gap) && look_far(&places->far, gap);
+}
+
 static uint64_t begin_of_program(const cprof_process *p)
 {
 	size_t i;
@@ -261,18 +273,19 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 				 .pid = p->pid,
 				 .first = p->session->coverage ? NUMBERS_RINGS : RINGS };
 	unsigned log = p->session->coverage ? NUMBERS_LOG : RING_LOG;
-	struct low low = { .size = cp_detour_ring_size(log), .program = begin_of_program(p) };
-	struct far far = { .size = low.size * rq.first };
+	struct places places = {
+		.low = { .size = cp_detour_ring_size(log), .program = begin_of_program(p) },
+		.far = { .size = cp_detour_ring_size(log) * rq.first },
+	};
 	struct cp_answer answer;
 	CP_CLOSE int fd = -1;
 	int errnum;
 
-	rq.size = low.size;
-	if (!engine_area_gaps(p, look_low, &low) || !low.found ||
-	    !engine_area_gaps(p, look_far, &far))
+	rq.size = places.low.size;
+	if (!engine_area_gaps(p, look_both, &places) || !places.low.found)
 		return ENOMEM;
-	rq.address = low.found;
-	rq.hint = far.found;
+	rq.address = places.low.found;
+	rq.hint = places.far.found;
 	errnum = ask(p, &rq, &answer, &fd);
 	if (errnum == EEXIST && answer.address) { /* threads have rings of an earlier cprof */
 		rq.address = answer.address;

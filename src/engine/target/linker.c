@@ -40,17 +40,39 @@ static bool read_at(cprof_process *p, uint64_t address, void *to, size_t size)
 	return p->memory.read(p->memory.ctx, address, to, size) == size;
 }
 
+/* The `n`th of a row of `size` bytes each that begins at `address`. Some are read at a time. */
+struct row {
+	uint64_t address, first, count; /* first: of those that were read */
+	size_t size;
+	uint8_t bytes[1024];
+};
+
+static const void *in_row(cprof_process *p, struct row *row, uint64_t n)
+{
+	if (n - row->first >= row->count) {
+		row->first = n;
+		row->count = p->memory.read(p->memory.ctx, row->address + n * row->size, row->bytes,
+					    sizeof(row->bytes) / row->size * row->size) /
+			     row->size;
+	}
+	return n - row->first < row->count ? row->bytes + (n - row->first) * row->size : NULL;
+}
+
 /* Address of the program's dynamic section, by its program headers; 0: none. */
 static uint64_t find_dynamic(cprof_process *p, uint64_t headers, uint64_t count)
 {
 	uint64_t bias = 0, dynamic = 0;
 	bool found = false;
+	struct row row = { .address = headers, .size = sizeof(Elf64_Phdr) };
+	const void *at;
 	Elf64_Phdr h;
 	uint64_t i;
 
 	for (i = 0; i < count && i < MAX_HEADERS; i++) {
-		if (!read_at(p, headers + i * sizeof(h), &h, sizeof(h)))
+		at = in_row(p, &row, i);
+		if (!at)
 			return 0;
+		memcpy(&h, at, sizeof(h));
 		if (h.p_type == PT_PHDR)
 			bias = headers - h.p_vaddr;
 		if (h.p_type == PT_DYNAMIC) {
@@ -64,17 +86,22 @@ static uint64_t find_dynamic(cprof_process *p, uint64_t headers, uint64_t count)
 /* Address of the first struct r_debug; 0: there is none (yet). */
 static uint64_t find_debug(cprof_process *p)
 {
-	uint64_t at = 0;
+	struct row row = { .size = sizeof(Elf64_Dyn) };
+	const void *at;
 	Elf64_Dyn d;
 	size_t i;
 
 	if (!engine_open_memory(p))
 		return 0;
 	if (cp_auxv_find(&p->auxv, AT_PHENT) == sizeof(Elf64_Phdr))
-		at = find_dynamic(p, cp_auxv_find(&p->auxv, AT_PHDR),
-				  cp_auxv_find(&p->auxv, AT_PHNUM));
-	for (i = 0; at && i < MAX_DYNAMIC; i++, at += sizeof(d)) {
-		if (!read_at(p, at, &d, sizeof(d)) || d.d_tag == DT_NULL)
+		row.address = find_dynamic(p, cp_auxv_find(&p->auxv, AT_PHDR),
+					   cp_auxv_find(&p->auxv, AT_PHNUM));
+	for (i = 0; row.address && i < MAX_DYNAMIC; i++) {
+		at = in_row(p, &row, i);
+		if (!at)
+			return 0;
+		memcpy(&d, at, sizeof(d));
+		if (d.d_tag == DT_NULL)
 			return 0;
 		if (d.d_tag == DT_DEBUG)
 			return d.d_un.d_ptr;
