@@ -255,10 +255,10 @@ bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *d
 			   const struct cp_detour_rings *rings, struct cp_regs *regs,
 			   struct cp_detour_ring *ring);
 
-/* Where in the code a thread goes on that comes to `pc`, the window's beginning or
- * that of a later instruction of it, with what is recorded there. 0: none is. */
-uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
-			 const struct cp_detour_rings *rings, uint64_t pc);
+/* Where in the code a thread goes on that comes to each byte of the window, its beginning or
+ * that of a later instruction of it, with what is recorded there. 0: there is none. */
+void cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		     const struct cp_detour_rings *rings, uint64_t ret[CP_DETOUR_WINDOW]);
 
 enum cp_detour_stage {
 	CP_DETOUR_NOTHING, /* of the record in the making is in the ring */

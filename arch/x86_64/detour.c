@@ -456,7 +456,7 @@ static bool records_fit(const struct cp_detour *d)
 }
 
 void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
-		   const struct cp_detour_rings *rings, uint64_t pc, uint32_t *at_ret)
+		   const struct cp_detour_rings *rings, uint64_t at_ret[CP_DETOUR_WINDOW])
 {
 	struct maker m = { .e = e, .rings = rings, .detour = detour };
 	unsigned r, before = detour->record_count, done = 0;
@@ -464,7 +464,7 @@ void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
 	size_t at = 0;
 
 	if (detour->count_count) {
-		cp_x86_counting(e, detour, pc, at_ret);
+		cp_x86_counting(e, detour, at_ret);
 		return;
 	}
 	e->bad |= !records_fit(detour);
@@ -472,8 +472,8 @@ void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
 	while (at < detour->size && !e->bad) {
 		if (before < detour->record_count)
 			m.out[before].next = e->size;
-		if (at_ret && e->now.pc == pc)
-			*at_ret = (uint32_t)e->size;
+		if (at_ret)
+			at_ret[at] = e->at + e->size;
 		before = record_before(detour, at);
 		done += before < detour->record_count;
 		goes_on = put_one(&m, at, before);
@@ -502,7 +502,7 @@ size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour
 
 	if (!usable(arch, rings))
 		return 0;
-	cp_x86_detour(&e, detour, rings, 0, NULL);
+	cp_x86_detour(&e, detour, rings, NULL);
 	return e.bad ? 0 : e.size;
 }
 
@@ -555,7 +555,7 @@ bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t s
 	if (arch->e_machine != EM_X86_64 || !size || size > sizeof(d.code))
 		return false;
 	memcpy(d.code, code, size);
-	cp_x86_detour(&e, &d, &rings, 0, NULL);
+	cp_x86_detour(&e, &d, &rings, NULL);
 	return !e.bad;
 }
 

@@ -7,9 +7,10 @@
 
 #include "arch/x86_64/detour_move.h"
 
-/* All of a detour; e->bad tells whether that could be done. *at_ret, if wanted: offset
- * of what is done at `pc`, or UINT32_MAX. */
+/* All of a detour; e->bad tells whether that could be done. at_ret, if wanted: for each
+ * instruction of the window, by its offset, where what is done for it begins; others are left
+ * as they are. */
 void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
-		   const struct cp_detour_rings *rings, uint64_t pc, uint32_t *at_ret);
+		   const struct cp_detour_rings *rings, uint64_t at_ret[CP_DETOUR_WINDOW]);
 
 #endif

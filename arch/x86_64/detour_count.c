@@ -114,8 +114,8 @@ static bool all_done(const struct cp_detour *d, uint32_t begun)
 	return true;
 }
 
-void cp_x86_counting(struct cp_x86_emit *e, const struct cp_detour *d, uint64_t pc,
-		     uint32_t *at_ret)
+void cp_x86_counting(struct cp_x86_emit *e, const struct cp_detour *d,
+		     uint64_t at_ret[CP_DETOUR_WINDOW])
 {
 	struct branch branches[CP_DETOUR_COUNTS];
 	unsigned count = 0, i;
@@ -127,8 +127,8 @@ void cp_x86_counting(struct cp_x86_emit *e, const struct cp_detour *d, uint64_t 
 	e->now = (struct cp_x86_place){ .pc = d->pc };
 	while (at < d->size && !e->bad) {
 		begun |= UINT32_C(1) << at;
-		if (at_ret && e->now.pc == pc)
-			*at_ret = (uint32_t)e->size;
+		if (at_ret)
+			at_ret[at] = e->at + e->size;
 		number = number_of(d, at, CP_DETOUR_ANY_WAY);
 		if (number)
 			put_count(e, number);

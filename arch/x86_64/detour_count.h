@@ -8,7 +8,7 @@
 #include "arch/x86_64/detour_move.h"
 
 /* As cp_x86_detour(), of one with counts. */
-void cp_x86_counting(struct cp_x86_emit *e, const struct cp_detour *detour, uint64_t pc,
-		     uint32_t *at_ret);
+void cp_x86_counting(struct cp_x86_emit *e, const struct cp_detour *detour,
+		     uint64_t at_ret[CP_DETOUR_WINDOW]);
 
 #endif

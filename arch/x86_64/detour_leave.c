@@ -130,7 +130,7 @@ bool cp_detour_leave(const struct cp_arch *arch, const struct cp_detour *detour,
 
 	if (arch->e_machine != EM_X86_64 || regs->r[PC] - at >= CP_DETOUR_CODE_MAX)
 		return false;
-	cp_x86_detour(&e, detour, rings, 0, NULL);
+	cp_x86_detour(&e, detour, rings, NULL);
 	if (e.bad || !l.found)
 		return false;
 	if (!record_left(&l.place, regs, *flags, rings->log, memory, &left) ||
@@ -193,7 +193,7 @@ bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *d
 
 	if (arch->e_machine != EM_X86_64 || regs->r[PC] - at >= CP_DETOUR_CODE_MAX)
 		return false;
-	cp_x86_detour(&e, detour, rings, 0, NULL);
+	cp_x86_detour(&e, detour, rings, NULL);
 	if (e.bad || !l.found || !l.place.copying || regs->r[RCX] > CP_DETOUR_STACK_MAX ||
 	    offset > cp_detour_table_offset(rings->log) - regs->r[RCX])
 		return false;
@@ -205,16 +205,18 @@ bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *d
 	return true;
 }
 
-uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
-			 const struct cp_detour_rings *rings, uint64_t pc)
+void cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		     const struct cp_detour_rings *rings, uint64_t ret[CP_DETOUR_WINDOW])
 {
 	struct cp_x86_emit e = { .room = CP_DETOUR_CODE_MAX, .at = at };
-	uint32_t offset = UINT32_MAX;
+	unsigned i;
 
+	memset(ret, 0, CP_DETOUR_WINDOW * sizeof(*ret));
 	if (arch->e_machine != EM_X86_64)
-		return 0;
-	cp_x86_detour(&e, detour, rings, pc, &offset);
-	return e.bad || offset == UINT32_MAX ? 0 : at + offset;
+		return;
+	cp_x86_detour(&e, detour, rings, ret);
+	for (i = 0; e.bad && i < CP_DETOUR_WINDOW; i++)
+		ret[i] = 0;
 }
 
 struct stops {
@@ -242,7 +244,7 @@ size_t cp_detour_stops(const struct cp_arch *arch, const struct cp_detour *detou
 
 	if (arch->e_machine != EM_X86_64)
 		return 0;
-	cp_x86_detour(&e, detour, rings, 0, NULL);
+	cp_x86_detour(&e, detour, rings, NULL);
 	return e.bad ? 0 : s.count;
 }
 

@@ -138,15 +138,16 @@ static bool use(struct cp_detour_space *s, uint64_t at, size_t size)
 {
 	uint64_t first = at & ~(uint64_t)(CP_DETOUR_CHUNK - 1), i;
 	struct chunk *c;
+	size_t n;
 
 	for (; first < at + size; first += CP_DETOUR_CHUNK) {
 		if (!find_chunk(s, first) && !make_chunk(s, first))
 			return false;
 	}
-	for (; size; at++, size--) {
+	for (; size; at += n, size -= n) {
 		c = find_chunk(s, at);
-		i = at - c->at;
-		c->used[i / 64] |= UINT64_C(1) << (i % 64);
+		for (i = at - c->at, n = 0; n < size && i < CP_DETOUR_CHUNK; i++, n++)
+			c->used[i / 64] |= UINT64_C(1) << (i % 64);
 	}
 	return true;
 }

@@ -200,6 +200,7 @@ static void count_down(const struct cp_detour_left *left)
 bool ground_take_out(ucontext_t *context, struct cp_detour_ring *ring)
 {
 	uint64_t flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL], pc;
+	uint64_t enter[CP_DETOUR_WINDOW];
 	struct cp_detour_left left[2];
 	struct cp_regs regs;
 	int number, i;
@@ -218,9 +219,11 @@ bool ground_take_out(ucontext_t *context, struct cp_detour_ring *ring)
 	/* A breakpoint stands there, and who comes to it is sent to the copy. */
 	pc = regs.r[16];
 	if (pc != ground.made[number].detour.pc &&
-	    pc - ground.made[number].detour.pc < ground.made[number].detour.size)
-		regs.r[16] = cp_detour_enter(&cp_arch_x86_64, &ground.made[number].detour,
-					     ground.made[number].at, &ground.rings, pc);
+	    pc - ground.made[number].detour.pc < ground.made[number].detour.size) {
+		cp_detour_enter(&cp_arch_x86_64, &ground.made[number].detour,
+				ground.made[number].at, &ground.rings, enter);
+		regs.r[16] = enter[pc - ground.made[number].detour.pc];
+	}
 	ground_set_regs(context, &regs, flags);
 	return regs.r[16] != 0;
 }

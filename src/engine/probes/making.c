@@ -97,7 +97,7 @@ static uint8_t insn_size(const struct cp_detour_window *w, unsigned offset)
 }
 
 static void add_landings(struct engine_making *m, const struct cp_detour_window *w,
-			 const struct cp_detour *d, uint64_t at)
+			 const struct cp_detour *d, const uint64_t enter[CP_DETOUR_WINDOW])
 {
 	unsigned offset;
 
@@ -111,7 +111,7 @@ static void add_landings(struct engine_making *m, const struct cp_detour_window 
 
 		if (!(w->begins >> offset & 1))
 			continue;
-		site.to = cp_detour_enter(cp_arch_host(), d, at, &m->rings, site.address);
+		site.to = enter[offset];
 		if (site.to)
 			m->failed |= !cp_vec_push(&m->sites->items, site);
 	}
@@ -158,8 +158,10 @@ void engine_making_window(struct engine_making *m, const struct cp_detour_window
 					  .flags = CP_SITE_HOP,
 					  .traced = m->traced,
 					  .size = placed->hop.size };
+	uint64_t enter[CP_DETOUR_WINDOW];
 
-	site.to = hop.to = cp_detour_enter(cp_arch_host(), d, placed->at, &m->rings, d->pc);
+	cp_detour_enter(cp_arch_host(), d, placed->at, &m->rings, enter);
+	site.to = hop.to = enter[0];
 	m->failed |= !site.to || !whole_window(m, w, placed, &site.window);
 	add_code(m, d, placed);
 	engine_making_piece(m, placed->at, placed->code, placed->size);
@@ -169,7 +171,7 @@ void engine_making_window(struct engine_making *m, const struct cp_detour_window
 		m->failed |= !fill_window(m, &placed->hop, &hop.window) ||
 			     !cp_vec_push(&m->sites->items, hop);
 	m->failed |= !cp_vec_push(&m->sites->items, site);
-	add_landings(m, w, d, placed->at);
+	add_landings(m, w, d, enter);
 }
 
 static uint8_t *put(uint8_t *at, const void *from, size_t size)
