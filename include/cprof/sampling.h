@@ -41,13 +41,17 @@ CPROF_API bool cprof_profiler_get_sample_mode(cprof_profiler_handle handle, cpro
 CPROF_API bool cprof_profiler_enable_vector_state(void);
 
 #define CPROF_SAMPLE_BLOCKED 1u /* the thread was blocked and has been read without a stop */
-#define CPROF_SAMPLE_REPEAT 2u /* it has not run since its last sample: the same stack again */
+#define CPROF_SAMPLE_REPEAT \
+	2u /* it has not run since its last sample: the same stack again. So is what it
+				  waited for otherwise, where that is worth saying */
+#define CPROF_SAMPLE_WAITED 4u /* it was stopped when it got the CPU that it waited for */
 
 /* What a sample stands for. */
 typedef struct cprof_sample {
 	uint64_t timestamp_ns; /* CLOCK_MONOTONIC */
 	uint64_t weight_ns; /* PROCESS: CPU time since the thread's last sample, so that the
-				  weights add up to what the program used; REAL: elapsed time;
+				  weights add up to what the program used; REAL: the same, and
+				  with any of the flags the time in which it did not run;
 				  of an event (cprof_session_set_event()): how often that was */
 	uint32_t count; /* ticks */
 	uint32_t flags; /* CPROF_SAMPLE_* */

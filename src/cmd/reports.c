@@ -34,8 +34,8 @@ const struct cp_option cp_filter_options[] = {
 	  .help = "only this part of the recording, from its start: 1.5s-3s, 10s-, -500ms" },
 	{ "state", 0, CP_OPTION_CHOICE, AT(state), .value = "any|running|waiting",
 	  .choices = state_names,
-	  .help = "of a recording with --clock=wall, only threads that were runnable or that "
-		  "waited" },
+	  .help = "of a recording with --clock=wall, only threads that ran or that did "
+		  "not" },
 	{ 0 }
 };
 

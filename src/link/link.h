@@ -35,8 +35,7 @@ enum cp_event_type {
 	CP_EVENT_THREAD, /* struct cp_event_thread: a thread is traced from now on */
 	CP_EVENT_THREAD_EXIT, /* struct cp_event_exit */
 	CP_EVENT_SAMPLE, /* struct cp_event_sample */
-	CP_EVENT_REPEAT, /* struct cp_event_sample without a stack: the thread's last
-				  sample again, `count` ticks and `weight_ns` more of it */
+	CP_EVENT_REPEAT, /* struct cp_event_sample, no stack: its last one again, for so much more */
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
 	CP_EVENT_RING, /* the same, with registers and stack, of no site: the thread has the ring
 			  `target` up to its end or EXEC; another may have it once that is released */
@@ -97,6 +96,7 @@ struct cp_event_signal {
 #define CP_SAMPLE_SNAPSHOT 2u /* taken for a snapshot, not by the clock */
 #define CP_SAMPLE_NO_STACK 4u /* the thread could not be read or stopped in time */
 #define CP_SAMPLE_HOLD 8u /* of a snapshot that holds who ran */
+#define CP_SAMPLE_WAITED 16u /* for a CPU: what it stands for is time in which it did not run */
 
 struct cp_event_sample {
 	struct cp_event e;

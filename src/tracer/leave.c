@@ -185,7 +185,8 @@ void leave(struct tracer *tr)
 		idle_until_anything(tr);
 	}
 	leave_areas(tr);
-	tick_flush(tr, cp_now());
+	if (tr->hz)
+		sample_pause(tr);
 	sample_totals(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);
 	cp_ring_kick(tr->link, true);

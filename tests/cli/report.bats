@@ -104,7 +104,7 @@ assert_not_colored() { ! grep $'\e\\['; }
 	refute_output --partial "before their next sample"
 	report --state=running
 	assert_line --partial "100 ms of elapsed time"
-	assert_line "  only runnable"
+	assert_line "  only running"
 	refute_output --partial sleep
 	report --state=waiting --json
 	assert_equal "$(jq -c '.samples | [.total_ns, .waiting_ns]' <<<"$output")" '[900000000,900000000]'

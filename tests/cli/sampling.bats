@@ -71,6 +71,40 @@ within() {
 	jq -e '.overhead.stops <= 10' <<<"$output"
 }
 
+# spent STATE FUNCTION: its time in a state, its callees included, in ms.
+spent() {
+	"$CPROF" report --json --limit=0 --state="$1" cprof.data | jq -r --arg f "$2" '
+		[.samples.functions[] | select(.function == $f) | .total_ns] | add // 0 | . / 1e6'
+}
+
+# The program measures each of its functions by both clocks.
+@test "by the wall clock, time on a CPU and time without are each what they were" {
+	for hz in 99 997; do
+		run "$CPROF" run -q -s $hz --clock=wall -- "$TRACEES/wall_time"
+		assert_success
+		# wall_time: ok all WALL CPU FUNCTION WALL CPU...
+		read -r -a said <<<"$output"
+		period=$((1000 / hz + 1))
+		total=$("$CPROF" report --json cprof.data | jq '
+			(.samples | .total_ns - .waiting_ns + .unsampled_ns) / 1e6')
+		within "$(jq -n "${said[4]} * 0.99 - 1")" "$(jq -n "${said[4]} * 1.01 + 10")" "$total"
+		for ((i = 5; i < ${#said[@]}; i += 3)); do
+			f=${said[i]} wall=${said[i + 1]} cpu=${said[i + 2]}
+			# What is in doubt is where a stint ends, half a period to one and a half: there
+			# are 5 of each, 10 of one; those of less than a period are samples among
+			# others, as many as there are periods in their time.
+			state=running want=$cpu
+			[[ $f != sleep* ]] || state=waiting want=$(jq -n "$wall - $cpu")
+			doubt=$(jq -n "4 * $period * (10 | sqrt)")
+			[[ $f != *short ]] || doubt=$(jq -n "4 * ($want * $period | sqrt)")
+			got=$(spent $state "$f")
+			within "$(jq -n "$want - $doubt")" "$(jq -n "$want + $doubt")" "$got" ||
+				complain "$hz Hz: $f $got ms $state, by its own clocks $want: $output"
+		done
+	done
+	no_complaints
+}
+
 @test "the CPU clock leaves a sleeper alone" {
 	run "$CPROF" run -q --capture=ptrace -s 100 -- sleep 1
 	assert_success

@@ -316,7 +316,6 @@ void engine_send_sampling(cprof_session *s)
 	};
 	struct cp_answer answer;
 
-	s->capturing.wall = rq.hz ? rq.wall : s->capturing.wall;
 	/* The tracer goes by the same rule; above perf_event_max_sample_rate it finds that it
 	 * can't. */
 	if (s->capturing.hz && rq.hz && !s->capturing.event) {
@@ -375,6 +374,7 @@ bool cprof_current_sample(cprof_sample *ret)
 		.weight_ns = e->weight_ns,
 		.count = e->count,
 		.flags = (e->e.flags & CP_SAMPLE_BLOCKED ? CPROF_SAMPLE_BLOCKED : 0) |
+			 (e->e.flags & CP_SAMPLE_WAITED ? CPROF_SAMPLE_WAITED : 0) |
 			 (s->current.repeat ? CPROF_SAMPLE_REPEAT : 0),
 	};
 	return true;

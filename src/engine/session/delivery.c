@@ -16,6 +16,13 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 
+/* Does it stand for time on a CPU? */
+static bool is_of_cpu(const struct cp_event_sample *e)
+{
+	return e->e.type == CP_EVENT_SAMPLE &&
+	       !(e->e.flags & (CP_SAMPLE_BLOCKED | CP_SAMPLE_WAITED));
+}
+
 /* A sample, or the repetition of one. Before its exec, the child is cprof, and not
  * sampled. */
 static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_thread *t)
@@ -25,7 +32,8 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 	if (e->e.flags & CP_SAMPLE_SNAPSHOT && !e->count)
 		return; /* the callback that asked for it has it (frames/target.c) */
 	if (s->mode == CPROF_SAMPLE_MODE_NONE) { /* it was taken before sampling ended */
-		s->capturing.late_ns += s->capturing.wall || s->capturing.event ? 0 : e->weight_ns;
+		if (!s->capturing.event && is_of_cpu(e))
+			s->capturing.late_ns += e->weight_ns;
 		return;
 	}
 	s->current.sample = e;

@@ -62,7 +62,6 @@ struct engine_steered {
 
 /* How samples are taken (session/capture.c). */
 struct engine_capturing {
-	bool wall; /* samples are of elapsed time, as last told to the tracer */
 	uint64_t late_ns; /* CPU time of samples that came when none were wanted any more */
 	cprof_capture asked;
 	const struct cp_perf_event *event; /* that samples are of; NULL: time */

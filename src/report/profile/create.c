@@ -293,6 +293,8 @@ size_t cp_profile_own_frame(const struct cp_profile *p, const uint32_t *frames, 
 	return i ? i - 1 : count - 1;
 }
 
+#define WAITS_SHARE 10 /* a tenth: less of its time is not said */
+
 /* A function is said to wait in that function of the C library in which it waits longest. */
 static void note_wait(struct cp_profile *p, uint32_t function, uint32_t in, uint64_t ns)
 {
@@ -308,6 +310,20 @@ static void note_wait(struct cp_profile *p, uint32_t function, uint32_t in, uint
 			   : NULL;
 	if (!most || ns > *most)
 		f->waits_in = in + 1;
+}
+
+/* Who runs waits a little, too: for a CPU, for us. */
+static void forget_short_waits(struct cp_profile *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->functions.count; i++) {
+		struct cp_function *f = &p->functions.items[i];
+		uint64_t *ns = cp_map_get(&p->wait_sums, (uint64_t)i << 32 | (f->waits_in - 1));
+
+		if (f->waits_in && ns && *ns < f->self.weight / WAITS_SHARE)
+			f->waits_in = 0;
+	}
 }
 
 static void add_self(struct cp_profile *p, const struct cp_hit *hit, const uint32_t *frames,
@@ -381,6 +397,7 @@ static CP_ERROR add_costs(struct cp_profile *p)
 			cp_cost_add_total(&p->processes[process], hit, p->by_calls, outermost);
 		add_hit(p, i, function_seen, image_seen);
 	}
+	forget_short_waits(p);
 	return NULL;
 }
 

@@ -218,7 +218,7 @@ static void add_filter(const struct cp_profile *p, struct flow *f, struct cp_buf
 		return;
 	cp_buf_str(item, "only");
 	if (o->state)
-		cp_buf_str(item, o->state == CP_STATE_WAITING ? " waiting" : " runnable");
+		cp_buf_str(item, o->state == CP_STATE_WAITING ? " waiting" : " running");
 	if (o->thread) {
 		cp_buf_str(item, " thread ");
 		cp_add_name(item, o->thread);

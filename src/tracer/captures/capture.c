@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "tracer/calls/finish.h"
 #include "tracer/captures/sample.h"
+#include "tracer/captures/wall.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/remote.h"
@@ -231,12 +232,16 @@ static void read_xstate(struct thread *t, struct cp_event_sample *s, uint8_t *to
 		s->xstate_size = (uint32_t)v.iov_len;
 }
 
-struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
+struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t, unsigned want)
 {
-	struct cp_event_sample *s = reserve(tr, t);
-	uint8_t *at = (uint8_t *)(s + 1);
+	struct cp_event_sample *s;
 	struct cp_syscall_state where;
+	uint8_t *at;
 
+	if (tr->wall && want & WANT_SAMPLE)
+		wall_stopped(tr, t);
+	s = reserve(tr, t);
+	at = (uint8_t *)(s + 1);
 	if (!s)
 		return NULL;
 	if (!regs_read(t->tid, at)) {
@@ -324,23 +329,31 @@ void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 			CP_SAMPLE_SNAPSHOT | (tr->capture & CP_CAPTURE_HOLD ? CP_SAMPLE_HOLD : 0);
 	t->sampled |= (want & WANT_SAMPLE) != 0;
 	publish(tr, t, s);
+	if (tr->wall && want & WANT_SAMPLE) {
+		tr->open = NULL;
+		wall_published(tr, t);
+	}
 }
 
 bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 {
 	struct cpu_use before, after;
 	struct cp_event_sample *s;
+	uint64_t pc, sp;
 	int tries;
 
 	for (tries = 0; tries < 3; tries++) {
 		if (!proc_cpu_use(tr, t, &before))
 			return false;
+		if (proc_where(tr, t, &pc, &sp) != PROC_BLOCKED)
+			return false;
+		if (tr->wall && want & WANT_SAMPLE)
+			wall_asleep(tr, t, &before);
 		s = reserve(tr, t);
 		if (!s)
 			return true; /* lost, and counted */
-		if (proc_where(tr, t, &s->pc, &s->sp) != PROC_BLOCKED)
-			return false;
-		s->pc = unslot_pc(t, finish_hide_pc(t, s->pc));
+		s->pc = unslot_pc(t, finish_hide_pc(t, pc));
+		s->sp = sp;
 		copy_stack(tr, t, s, s + 1, 0);
 		/* Like a seqlock: it must not have run meanwhile. */
 		if (!proc_cpu_use(tr, t, &after))

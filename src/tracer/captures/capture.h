@@ -14,8 +14,8 @@
 struct thread;
 struct tracer;
 
-/* Captures a stopped thread; capture_finish() publishes it, after it was let go. */
-struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
+/* Captures a stopped thread, for what is wanted; capture_finish() publishes it, after it was let go. */
+struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t, unsigned want);
 /* What was copied of a thread that was not stopped for it: borrowed. */
 struct capture_copy {
 	uint64_t ts_ns, weight_ns;

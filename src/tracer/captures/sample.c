@@ -9,9 +9,8 @@
  * is hit for the first time, because threads too short to be hit are represented
  * by those that were. What nobody of the program is hit for is in no sample.
  *
- * By the wall clock it weighs the time since the thread's last one. A thread
- * that has not run since then repeats its last sample: that is counted, and
- * written when it moves, exits, or once a second.
+ * By the wall clock the same holds for a sample of a thread that runs; what the others
+ * weigh, and that who sleeps is counted without a look, is in wall.c.
  */
 #include "tracer/captures/sample.h"
 
@@ -19,7 +18,7 @@
 
 #include "base/clock.h"
 #include "tracer/captures/perf_state.h"
-#include "tracer/known/emit.h"
+#include "tracer/captures/wall.h"
 #include "tracer/known/proc.h"
 
 #define WAKE_SLACK_NS UINT64_C(20000)
@@ -85,6 +84,8 @@ void sample_exec(struct tracer *tr, struct thread *t)
 
 	if (t->process->launching || !proc_cpu_use(tr, t, &use))
 		return;
+	if (tr->hz && tr->wall)
+		wall_end(tr, t, &use);
 	if (use.run_ns > t->run_given)
 		*pool_of(tr, t) += use.run_ns - t->run_given;
 	t->run_given = use.run_ns > t->run_given ? use.run_ns : t->run_given;
@@ -114,30 +115,22 @@ uint64_t sample_give(struct tracer *tr, struct thread *t, uint64_t periods_ns, b
 	return settle(tr, weight + take_pool(tr, t));
 }
 
-static bool weigh_cpu(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
 {
-	struct cpu_use now = t->seen;
+	struct cpu_use now = tr->wall ? t->wall.use : t->seen;
+	bool running;
 
-	proc_cpu_use(tr, t, &now);
-	if (!was_on_cpu(tr, t, &now, s->e.ts_ns))
-		return false;
+	if (!tr->wall)
+		proc_cpu_use(tr, t, &now);
+	running = !(s->e.flags & CP_SAMPLE_BLOCKED) && was_on_cpu(tr, t, &now, s->e.ts_ns);
 	s->count = 1;
+	if (tr->wall)
+		wall_weigh(t, s, running);
+	if (!running)
+		return tr->wall;
 	s->weight_ns = now.run_ns > t->run_given ? now.run_ns - t->run_given : 0;
 	t->run_given += s->weight_ns;
 	s->weight_ns += take_pool(tr, t);
-	return true;
-}
-
-bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
-{
-	uint64_t now = s->e.ts_ns;
-
-	if (!tr->wall)
-		return weigh_cpu(tr, t, s);
-	s->weight_ns = now > t->wall_ns ? now - t->wall_ns : 0;
-	s->count = (uint32_t)(t->process->wall_ticks - t->wall_ticks);
-	t->wall_ns = now;
-	t->wall_ticks = t->process->wall_ticks;
 	return true;
 }
 
@@ -145,9 +138,11 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 {
 	struct cp_link_stats *stats = &tr->link->shared->stats;
 	uint64_t given = t->run_given - t->run_base;
+	struct cpu_use use = t->wall.use;
 
+	use.run_ns = t->run_base + cpu_ns > use.run_ns ? t->run_base + cpu_ns : use.run_ns;
 	if (tr->hz && tr->wall)
-		sample_flush(tr, t, cp_now());
+		wall_end(tr, t, &use);
 	tr->ended_cpu_ns += cpu_ns;
 	if (stats->cpu_ns < tr->ended_cpu_ns) /* should nobody add up the rest */
 		stats->cpu_ns = tr->ended_cpu_ns;
@@ -187,60 +182,42 @@ void sample_totals(struct tracer *tr)
 	stats->tracer_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* ---- wall clock: repeats ---- */
+/* ---- the wall clock ---- */
 
-static void emit_repeat(struct tracer *tr, struct thread *t, uint32_t count, uint64_t weight,
-			uint64_t now)
+void sample_close(struct tracer *tr, struct thread *t)
 {
-	struct cp_event_sample s = {
-		.e = { .type = CP_EVENT_REPEAT,
-		       .ts_ns = now,
-		       .pid = t->process->pid,
-		       .tid = t->tid },
-		.slot = t->slot,
-		.count = count,
-		.weight_ns = weight,
-	};
+	struct cpu_use use = t->wall.use;
 
-	emit_event(tr, &s.e, sizeof(s));
-}
-
-void sample_flush(struct tracer *tr, struct thread *t, uint64_t now)
-{
-	uint32_t count = (uint32_t)(t->process->wall_ticks - t->wall_ticks);
-
-	/* Without a sample of its own there is nothing to repeat. */
-	if (!count || !t->sampled || now <= t->wall_ns)
+	if (!tr->wall)
 		return;
-	emit_repeat(tr, t, count, now - t->wall_ns, now);
-	t->wall_ns = now;
-	t->wall_ticks = t->process->wall_ticks;
+	proc_cpu_use(tr, t, &use);
+	wall_end(tr, t, &use);
 }
 
 /* ---- pauses ---- */
 
 void sample_pause(struct tracer *tr)
 {
-	uint64_t key, value, now = cp_now();
+	uint64_t key, value;
 	size_t cursor = 0;
 
-	while (tr->wall && cp_map_next(&tr->by_tid, &cursor, &key, &value))
-		sample_flush(tr, (struct thread *)(uintptr_t)value, now);
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value))
+		sample_close(tr, (struct thread *)(uintptr_t)value);
 }
 
 void sample_resume(struct tracer *tr)
 {
-	uint64_t key, value, now = cp_now();
+	uint64_t key, value;
 	size_t cursor = 0;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 		struct cpu_use use = t->seen;
+		bool known = proc_cpu_use(tr, t, &use);
 
-		t->wall_ns = now;
-		t->wall_ticks = t->process->wall_ticks;
+		wall_begin(t, &use);
 		t->sampled = false;
-		if (!proc_cpu_use(tr, t, &use) || use.run_ns <= t->run_given)
+		if (!known || use.run_ns <= t->run_given)
 			continue;
 		tr->paused_pool += use.run_ns - t->run_given;
 		t->run_given = use.run_ns;

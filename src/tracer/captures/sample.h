@@ -23,9 +23,9 @@ bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s
  * than that on a virtual machine, and are taken only where samples can't be of all
  * the thread's time (`only`). */
 uint64_t sample_give(struct tracer *tr, struct thread *t, uint64_t periods_ns, bool only);
-/* Writes the repeats of a thread that has not run (wall clock). */
-void sample_flush(struct tracer *tr, struct thread *t, uint64_t now);
-/* Samples are taken no more: writes the repeats of all threads. */
+/* What is known of the time of a thread is told (wall clock). */
+void sample_close(struct tracer *tr, struct thread *t);
+/* Samples are taken no more: the same of all threads. */
 void sample_pause(struct tracer *tr);
 /* They are again: what threads did meanwhile is in none of them. */
 void sample_resume(struct tracer *tr);

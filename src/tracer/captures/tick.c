@@ -36,6 +36,7 @@
 #include "tracer/captures/capture.h"
 #include "tracer/captures/perf_state.h"
 #include "tracer/captures/sample.h"
+#include "tracer/captures/wall.h"
 #include "tracer/known/interrupt.h"
 #include "tracer/known/proc.h"
 
@@ -236,13 +237,16 @@ static void tick_process(struct tracer *tr, struct process *p)
 	p->unexplained += (int64_t)(cpu - p->cpu_seen);
 	p->cpu_seen = cpu;
 	p->unexplained -= (int64_t)look_at_active(tr, p);
+	began = cp_now();
+	if (!p->unexplained)
+		p->explained_ns = began;
 	if (!p->unexplained || (p->threads.count > MANY_THREADS && p->unexplained != before &&
 				!certainly_others(tr, p)))
 		return;
-	began = cp_now();
 	look_at_others(tr, p);
 	now = cp_now();
 	p->others_from_ns = now + (now - began) * OTHERS_SHARE;
+	p->explained_ns = now;
 	p->unexplained = 0;
 }
 
@@ -281,7 +285,7 @@ void tick_flush(struct tracer *tr, uint64_t now)
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
 		if (!t->want && !t->hot)
-			sample_flush(tr, t, now);
+			wall_flush(tr, t, now);
 		if (capture_has_new_link(tr, t))
 			tick_activate(t, 1); /* it sleeps on a stack that now has a second piece */
 	}

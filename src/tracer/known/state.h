@@ -73,6 +73,19 @@ struct perf_thread {
 	uint64_t sampled_ns; /* what samples told of since that */
 };
 
+/* A thread's time by the wall clock (captures/wall.c). */
+struct wall {
+	uint64_t ns, ticks; /* time up to which it is accounted for; process->wall_ticks up to
+			       which samples go */
+	/* The thread by then. */
+	struct cpu_use use;
+	uint64_t stopped_ns;
+	uint32_t let_go;
+	uint64_t asleep_ns, beside_ns; /* of it, what no sample stands for yet */
+	uint64_t owed_ns; /* CPU time that there was no time for */
+	bool slept; /* the last sample was of a sleep */
+};
+
 struct thread {
 	struct process *process;
 	pid_t tid;
@@ -91,8 +104,7 @@ struct thread {
 	uint64_t run_base; /* CPU time when it was first traced */
 	uint64_t run_given; /* CPU time handed out in weights, or before us */
 	struct perf_thread perf;
-	uint64_t wall_ns; /* time up to which its wall clock samples go */
-	uint64_t wall_ticks; /* process->wall_ticks up to which they go */
+	struct wall wall;
 	uint64_t resumed_ns; /* when we last let it go from a stop */
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
@@ -157,6 +169,7 @@ struct process {
 	uint64_t program; /* which file it executes: proc_program() */
 	uint64_t exit_pool; /* CPU time of its exited threads that no sample carries */
 	uint64_t wall_ticks;
+	uint64_t explained_ns; /* the last tick after which it was known who had moved */
 	uint64_t sample_end; /* ring position after its last sample */
 	uint32_t samples; /* since it executed its program */
 };
@@ -232,6 +245,7 @@ struct tracer {
 	uint64_t ticks_done; /* whole periods since start_ns, so far */
 	uint64_t ticks_due; /* those since the last tick */
 	uint64_t flush_ns; /* when repeats were last written */
+	double unseen_ns; /* what a stop takes of a thread's time unseen (captures/wall.c) */
 	struct cp_map exit_pools; /* of processes that are gone, by their program */
 	uint64_t paused_pool; /* CPU time used while samples were paused */
 	uint64_t ended_cpu_ns; /* CPU time of exited threads */

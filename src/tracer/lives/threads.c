@@ -15,6 +15,7 @@
 #include "tracer/captures/perf_take.h"
 #include "tracer/captures/sample.h"
 #include "tracer/captures/tick.h"
+#include "tracer/captures/wall.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
@@ -117,13 +118,12 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		.schedstat_fd = -1,
 		.syscall_fd = -1,
 		.hot = birth != CP_BIRTH_ATTACHED,
-		.wall_ns = cp_now(),
-		.wall_ticks = p->wall_ticks,
 	};
 	if (birth == CP_BIRTH_ATTACHED)
 		proc_cpu_use(tr, t, &t->seen);
 	t->run_base = t->run_given = t->seen.run_ns;
 	t->perf.looked_ns = t->perf.run_ns = t->run_base;
+	wall_begin(t, &t->seen);
 	if (!cp_map_put(&tr->by_tid, (uint64_t)tid, (uintptr_t)t)) {
 		p->threads.count--;
 		free(t);

@@ -9,6 +9,7 @@
 
 #include "tracer/captures/perf_state.h"
 #include "tracer/captures/perf_take.h"
+#include "tracer/captures/wall.h"
 #include "tracer/known/await.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/lookup.h"
@@ -56,6 +57,7 @@ bool exec_done(struct tracer *tr, struct thread *t)
 		proc_cpu_use(tr, leader, &leader->seen);
 		leader->run_base = leader->run_given = leader->seen.run_ns;
 		leader->perf.looked_ns = leader->perf.run_ns = leader->run_base;
+		wall_begin(leader, &leader->seen);
 	}
 	leader->restart.pending = false;
 	leader->entered = leader->open_count = 0;

@@ -57,7 +57,7 @@ static int start_one(struct tracer *tr, const struct cp_request *rq)
 	tr->reports = true;
 	tr->snapshot_deadline = cp_now() + ONE_NS;
 	if (t->state == THREAD_HELD)
-		capture_finish(tr, t, capture_stopped(tr, t), WANT_SNAPSHOT);
+		capture_finish(tr, t, capture_stopped(tr, t, 0), WANT_SNAPSHOT);
 	else
 		ask(tr, t, rq->flags);
 	return 0;
@@ -130,7 +130,7 @@ static bool has_room(struct tracer *tr)
 /* Captures a thread that was parked, and lets it go, unless it is to be held. */
 static void unpark(struct tracer *tr, struct thread *t, const struct parked *parked)
 {
-	struct cp_event_sample *sample = capture_stopped(tr, t);
+	struct cp_event_sample *sample = capture_stopped(tr, t, parked->want);
 
 	restart_repair(tr, t, capture_regs(t, sample));
 	if (!(tr->capture & CP_CAPTURE_HOLD &&

@@ -224,7 +224,7 @@ static void capture(struct tracer *tr, struct stop *s)
 	s->want = s->t->want;
 	s->t->want = 0;
 	if (s->want & ~WANT_PASS)
-		s->sample = capture_stopped(tr, s->t);
+		s->sample = capture_stopped(tr, s->t, s->want);
 }
 
 static void publish(struct tracer *tr, struct stop *s)

@@ -92,7 +92,7 @@ const all = [
 	{ key: "time", name: wall ? "Elapsed time" : "CPU time", of: wall ? "of elapsed time" :
 		"of CPU time", whole: "of the time", unit: "ns", ticks: "samples",
 	parts: [["running", 1], ["waiting", 1]] },
-	{ key: "run", name: "Time runnable", of: "runnable", whole: "of the time runnable", unit: "ns",
+	{ key: "run", name: "Time on a CPU", of: "on a CPU", whole: "of the time on a CPU", unit: "ns",
 		ticks: "samples", parts: [["running", 1]], needs: "waiting" },
 	{ key: "wait", name: "Time waiting", of: "waiting", whole: "of the time waiting", unit: "ns",
 		ticks: "samples", parts: [["waiting", 1]] },

@@ -48,8 +48,7 @@ function together(sums) {
 	return all;
 }
 
-/* By the wall clock, who waits for a CPU counts as who has one. */
-const onCPU = data.clock === "wall" ? "runnable" : "on CPU";
+const onCPU = "on CPU";
 const sampled = lines.running.size || lines.waiting.size;
 /* A bucket of a thread that runs all the time; of events, the highest. */
 const greatest = a => a.reduce((x, y) => Math.max(x, y), 0);
