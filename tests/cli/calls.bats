@@ -408,6 +408,37 @@ areas() {
 	[[ $stderr == *"no function was found that matches 'nosuch_function'"* ]]
 }
 
+@test "what was not there while a running program was looked at is not said to be nowhere" {
+	cat >later.c <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			char c;
+			void *library;
+			puts("ready");
+			fflush(stdout);
+			if (argc < 2 || read(0, &c, 1) < 1 || !(library = dlopen(argv[1], RTLD_NOW)))
+				return 1;
+			return ((int (*)(void))dlsym(library, "of_a_plugin"))();
+		}
+	END
+	echo 'int of_a_plugin(void) { return 0; }' | gcc -g -shared -fPIC -o later.so -xc -
+	gcc -g -o later later.c -ldl
+	mkfifo go
+	./later ./later.so <go >out 3>&- &
+	local later=$!
+	started+=("$later")
+	exec 5>go
+	until_true grep -q ready out
+	separately "$CPROF" attach -d 1ms -o x.data -t of_a_plugin "$later"
+	assert_regex "$stderr" "no function was found that matches 'of_a_plugin' in the [0-9.]+ .?s that were looked at"
+	assert_regex "$("$CPROF" report x.data)" 'no function was there that SPEC means in the [0-9.]+ .?s that were looked at'
+	echo >&5
+	wait "$later" # it has it
+}
+
 # The executable pieces of its program and libraries are what their files say; else
 # says where they are not.
 text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "engine/probes/fetches.h"
 #include "engine/probes/rings.h"
 #include "engine/probes/objects.h"
@@ -122,6 +123,33 @@ bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *
 	return any;
 }
 
+/* An entry of a SPEC that meant nothing. A program that runs longer than it is looked at may
+ * load or start later what has it. */
+static void warn_unmatched(cprof_session *s, const char *entry, struct cp_buf *near)
+{
+	struct cp_buf within = { 0 };
+	const char *during = "";
+
+	if (!s->child) {
+		cp_buf_str(&within, " in the ");
+		cp_add_time(&within, s->run_ns);
+		cp_buf_str(&within, " that were looked at");
+		during = within.bytes ? within.bytes : "";
+	}
+	near->size = 0;
+	if (engine_plan_near(s, entry, near))
+		engine_warn(s, "no function was found that matches '%s'%s: %s", entry, during,
+			    near->bytes);
+	else if (!strncmp(entry, "plt:", 4))
+		engine_warn(s,
+			    "no call of a library function was found that matches '%s'%s: what is "
+			    "static has its own",
+			    entry, during);
+	else
+		engine_warn(s, "no function was found that matches '%s'%s", entry, during);
+	cp_buf_free(&within);
+}
+
 void engine_calls_warn(cprof_session *s)
 {
 	const struct engine_trace *t;
@@ -146,17 +174,7 @@ void engine_calls_warn(cprof_session *s)
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);
 			if (!entry || end)
 				continue;
-			near.size = 0;
-			if (engine_plan_near(s, entry, &near))
-				engine_warn(s, "no function was found that matches '%s': %s", entry,
-					    near.bytes);
-			else if (!strncmp(entry, "plt:", 4))
-				engine_warn(s,
-					    "no call of a library function was found that matches "
-					    "'%s': what is static has its own",
-					    entry);
-			else
-				engine_warn(s, "no function was found that matches '%s'", entry);
+			warn_unmatched(s, entry, &near);
 		}
 	}
 	cp_buf_free(&near);

@@ -493,6 +493,7 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 			break;
 	}
 	s->steered.runs = false;
+	s->run_ns = cp_now() - s->begin_ns;
 	finish(s);
 	if (s->exec_errno)
 		return engine_fail_exec(s);

@@ -16,6 +16,7 @@
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/profile.h"
+#include "report/profile/recorded.h"
 #include "report/profile/summed.h"
 #include "report/profile/places.h"
 #include "report/profile/unit.h"
@@ -48,12 +49,19 @@ static void add_program(struct cp_buf *out, const struct cp_record_info *info)
 		add_word(out, info->command[0]);
 }
 
-static void no_calls(const struct cp_record_info *info, const struct cp_record_totals *t,
-		     struct cp_buf *out)
+static void no_calls(const struct cp_record *r, struct cp_buf *out)
 {
+	const struct cp_record_info *info = cp_record_info(r);
+	const struct cp_record_totals *t = cp_record_final(r);
+
 	cp_buf_str(out, "\nNo calls: ");
 	if (!t->call_functions) {
 		cp_buf_str(out, "no function was there that SPEC means");
+		if (info->attached) {
+			cp_buf_str(out, " in the ");
+			cp_add_time(out, cp_report_duration(r));
+			cp_buf_str(out, " that were looked at");
+		}
 	} else if (t->call_condition_unknown) {
 		cp_buf_str(out, "the condition of --when could not be evaluated for ");
 		cp_add_count(out, t->call_condition_unknown);
@@ -186,7 +194,7 @@ static void add_reasons(const struct cp_profile *p, struct cp_buf *out)
 	}
 	if (info->holds & (CP_RECORD_HAS_CALLS | CP_RECORD_HAS_CALL_SUMS) &&
 	    !cp_record_holds_calls(p->record))
-		no_calls(info, t, out);
+		no_calls(p->record, out);
 	if (info->holds & CP_RECORD_HAS_SAMPLES && !cp_record_sample_count(p->record))
 		no_samples(info, t, out);
 	if (info->holds & CP_RECORD_HAS_ALLOCATIONS && !cp_record_heap_count(p->record))
