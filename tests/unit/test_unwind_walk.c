@@ -6,6 +6,7 @@
  */
 #include "test.h"
 #include "unwind/dwarf.h"
+#include "unwind/paths.h"
 #include "unwind/unwind.h"
 
 #include <elf.h>
@@ -185,7 +186,7 @@ static void call(uint32_t at, uint32_t target)
 	code(at - 5, bytes, 5);
 }
 
-static void walk(enum cp_unwinder by, uint64_t pc, uint64_t fp, uint64_t known, size_t max)
+static struct cp_unwind_capture capture(uint64_t pc, uint64_t fp, uint64_t known)
 {
 	struct cp_unwind_capture c = { .stack_base = STACK,
 				       .stack = (const uint8_t *)process.stack,
@@ -198,6 +199,13 @@ static void walk(enum cp_unwinder by, uint64_t pc, uint64_t fp, uint64_t known, 
 	c.regs.r[arch->fp] = fp;
 	if (!arch->ret_size)
 		c.regs.r[arch->lr] = BASE + TEXT + 0x14;
+	return c;
+}
+
+static void walk(enum cp_unwinder by, uint64_t pc, uint64_t fp, uint64_t known, size_t max)
+{
+	struct cp_unwind_capture c = capture(pc, fp, known);
+
 	cp_unwind_walk(space, by, &c, frames, max, &count, &end);
 }
 
@@ -299,14 +307,12 @@ static void test_ends(void)
 	finish();
 }
 
-/* At the end of an epilogue the rule still has what was taken off the stack below it, where no
- * copy has it. `rule`: of the leaf. */
-static void check_epilogue(const uint8_t *rule, size_t size)
+/* main calls a function with a frame pointer, which calls a leaf without, whose rule `rule` adds
+ * to. */
+static void put_three_functions(const uint8_t *rule, size_t size)
 {
-	uint32_t cie;
+	uint32_t cie = put_cie("zR", PROGRAM(DW_CFA_def_cfa, RSP, 8, DW_CFA_offset | RIP, 1));
 
-	begin(&cp_arch_x86_64);
-	cie = put_cie("zR", PROGRAM(DW_CFA_def_cfa, RSP, 8, DW_CFA_offset | RIP, 1));
 	put_fde(cie, TEXT, 0x80, PROGRAM(DW_CFA_undefined, RIP));
 	put_fde(cie, TEXT + 0x100, 0x80, PROGRAM(DW_CFA_def_cfa, RBP, 16, DW_CFA_offset | RBP, 2));
 	put_fde(cie, TEXT + 0x200, 0x80, rule, size);
@@ -320,6 +326,14 @@ static void check_epilogue(const uint8_t *rule, size_t size)
 	process.stack[11] = BASE + TEXT + 0x20;
 	process.stack[20] = 0xfefe; /* rbp */
 	process.stack[21] = BASE + TEXT + 0x20;
+}
+
+/* At the end of an epilogue the rule still has what was taken off the stack below it, where no
+ * copy has it. */
+static void check_epilogue(const uint8_t *rule, size_t size)
+{
+	begin(&cp_arch_x86_64);
+	put_three_functions(rule, size);
 	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x210, STACK + 20 * 8, ALL, 64);
 	CHECK_U64(count, 3);
 	CHECK_U64(end, CP_UNWIND_END_ROOT);
@@ -335,6 +349,73 @@ static void test_epilogue(void)
 	check_epilogue(PROGRAM(DW_CFA_offset | RBP, 2));
 	check_epilogue(PROGRAM(DW_CFA_offset | RBP, 2, DW_CFA_val_offset, RBX, 1));
 }
+
+#ifdef __x86_64__
+/* Is the path found with this word of the stack changed, and is it right: is the walk the same? */
+static bool holds_with(const struct cp_unwind_paths *paths, size_t at, uint64_t value)
+{
+	struct cp_unwind_capture c = capture(BASE + TEXT + 0x210, STACK + 20 * 8, ALL);
+	uint64_t before = process.stack[at], found = 0;
+	bool ret;
+
+	process.stack[at] = value;
+	ret = cp_unwind_paths_find(paths, &c, &found);
+	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x210, STACK + 20 * 8, ALL, 64);
+	process.stack[at] = before;
+	CHECK(!ret ||
+	      (found == 77 && count == 3 && end == CP_UNWIND_END_ROOT &&
+	       frames[1].pc.v == BASE + TEXT + 0x120 && frames[2].pc.v == BASE + TEXT + 0x20));
+	return ret;
+}
+
+/* A walk is known again by the words that it depends on, and by no others. */
+static void test_paths(void)
+{
+	struct cp_unwind_paths *paths = cp_unwind_paths_create();
+	struct cp_unwind_capture c;
+	uint64_t value;
+
+	begin(&cp_arch_x86_64);
+	put_three_functions(PROGRAM(DW_CFA_offset | RBP, 2));
+	c = capture(BASE + TEXT + 0x210, STACK + 20 * 8, ALL);
+	CHECK(!cp_unwind_paths_find(paths, &c, &value));
+	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x210, STACK + 20 * 8, ALL, 64);
+	CHECK(cp_unwind_paths_add(paths, space, &c, frames, count, end, 77));
+	CHECK(holds_with(paths, 5, 0x1234)); /* nobody's */
+	CHECK(holds_with(paths, 11, 0x1234));
+	CHECK(holds_with(paths, 20, 0x1234)); /* saved, but needed for no frame */
+	CHECK(!holds_with(paths, 0, BASE + TEXT + 0x124));
+	CHECK(!holds_with(paths, 21, BASE + TEXT + 0x24));
+	c.regs.r[RBP] = STACK + 10 * 8;
+	CHECK(!cp_unwind_paths_find(paths, &c, &value));
+	c.regs.r[RBP] = STACK + 20 * 8;
+	c.regs.known &= ~BIT(RBP);
+	CHECK(!cp_unwind_paths_find(paths, &c, &value));
+	c.regs.known = ALL;
+	c.stack_size = 64;
+	CHECK(!cp_unwind_paths_find(paths, &c, &value));
+	cp_unwind_walk(space, CP_UNWINDER_OWN, &c, frames, 64, &count, &end);
+	CHECK_U64(end, CP_UNWIND_END_CUT);
+	CHECK(cp_unwind_paths_add(paths, space, &c, frames, count, end, 78));
+	CHECK(cp_unwind_paths_find(paths, &c, &value));
+	CHECK_U64(value, 78);
+	c.regs.known = BIT(RIP) | BIT(RSP); /* the caller is found by a guess */
+	c.stack_size = sizeof(process.stack);
+	cp_unwind_walk(space, CP_UNWINDER_OWN, &c, frames, 64, &count, &end);
+	CHECK(count > 1);
+	CHECK(!cp_unwind_paths_add(paths, space, &c, frames, count, end, 79));
+	cp_unwind_paths_clear(paths);
+	c.regs.known = ALL;
+	CHECK(!cp_unwind_paths_find(paths, &c, &value));
+	finish();
+	cp_unwind_paths_destroy(paths);
+}
+#else
+static void test_paths(void)
+{
+	puts("unwind paths: nothing to test: this machine's detours tell no stacks");
+}
+#endif
 
 /* CFI that leads round in a circle, or down the stack. */
 static void test_circles(void)
@@ -574,6 +655,7 @@ int main(void)
 	test_warm();
 	test_ends();
 	test_epilogue();
+	test_paths();
 	test_circles();
 	test_sigframe();
 	test_guesses();

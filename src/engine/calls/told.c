@@ -221,6 +221,7 @@ static void set_capture(cprof_session *s, const struct cp_record *r, const struc
 		.pc = told->event.pc,
 		.ts_ns = told->event.e.ts_ns,
 		.slot = told->event.slot,
+		.recorded = true,
 	};
 	if (site->walked)
 		take_stack(r, v, told, capture);

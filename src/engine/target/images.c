@@ -34,6 +34,7 @@
 #include "engine/target/variables.h"
 #include "engine/target/tasks.h"
 #include "image/perfmap.h"
+#include "unwind/paths.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
@@ -615,6 +616,8 @@ void engine_forget_maps(cprof_process *p)
 	cp_vec_free(&p->texts);
 	p->texts_made++;
 	cp_interner_free(&p->stacks.walked);
+	cp_unwind_paths_destroy(p->stacks.paths);
+	p->stacks.paths = NULL;
 	p->maps_read = false;
 	p->maps_forced = 0;
 	cp_close_fd(&p->memory_fd);

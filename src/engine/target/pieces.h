@@ -50,6 +50,7 @@ struct engine_stacks {
 	struct cp_interner walked;
 	uint32_t made; /* when the texts were made for the so many-th time */
 	uint64_t keys; /* before that of the first */
+	struct cp_unwind_paths *paths; /* owned, or NULL: their walks, with their keys */
 };
 
 #endif

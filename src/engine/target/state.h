@@ -186,6 +186,7 @@ struct engine_capture {
 	const uint8_t *raw; /* the register set as the kernel has it, or NULL */
 	uint32_t slot; /* of the thread in the hints */
 	bool held; /* the thread stands still */
+	bool recorded; /* by a detour: this is all that there is to walk */
 };
 
 /* The event that is being delivered. */
