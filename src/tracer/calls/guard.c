@@ -56,25 +56,26 @@ static uint64_t find_in(const uint8_t *block, size_t n, uint64_t at, enum kind k
 	return hit ? at + (uint64_t)(hit - block) : 0;
 }
 
-/* Looks for all kinds of code in a mapping. */
-static void look(const struct space *space, uint64_t start, uint64_t end,
+/* Looks for these kinds of code in a mapping. */
+static void look(const struct space *space, uint64_t start, uint64_t end, unsigned kinds,
 		 uint64_t found[GUARD_KINDS])
 {
 	uint8_t block[BLOCK + OVERLAP];
 	uint64_t at;
-	unsigned i, missing = GUARD_KINDS;
+	unsigned i;
 
 	memset(found, 0, GUARD_KINDS * sizeof(*found));
-	for (at = start; missing && at < end && at - start < CODE_MAX; at += BLOCK) {
+	for (at = start; kinds && at < end && at - start < CODE_MAX; at += BLOCK) {
 		size_t n = end - at < sizeof(block) ? end - at : sizeof(block);
 
 		if (!space_read(space, at, block, n))
 			continue;
 		for (i = 0; i < GUARD_KINDS; i++) {
-			if (found[i])
+			if (!(kinds >> i & 1))
 				continue;
 			found[i] = find_in(block, n, at, (enum kind)i);
-			missing -= found[i] != 0;
+			if (found[i])
+				kinds &= ~(1u << i);
 		}
 	}
 }
@@ -95,7 +96,8 @@ static bool stands(const struct space *space, uint64_t address, enum kind kind)
 	return false;
 }
 
-/* What was found in the same file; each address is believed for what stands there. */
+/* What was found in the same file, looked through for no less; each address is believed for what
+ * stands there. */
 static bool recall(const struct tracer *tr, const struct space *space, const struct guard_file *of,
 		   uint64_t start, uint64_t found[GUARD_KINDS])
 {
@@ -103,7 +105,8 @@ static bool recall(const struct tracer *tr, const struct space *space, const str
 	unsigned i;
 
 	for (i = 0; i < GUARD_FILES && !known; i++)
-		if (!memcmp(&tr->guard_files[i].key, &of->key, sizeof(of->key)))
+		if (!memcmp(&tr->guard_files[i].key, &of->key, sizeof(of->key)) &&
+		    !(of->kinds & ~tr->guard_files[i].kinds))
 			known = &tr->guard_files[i];
 	for (i = 0; known && i < GUARD_KINDS; i++) {
 		found[i] = known->at[i] ? start + known->at[i] - 1 : 0;
@@ -159,37 +162,57 @@ static bool parse(const char *line, uint64_t *start, uint64_t *end, struct guard
 /* In the place of the number of a file: one kernel has few of them. */
 #define VDSO UINT64_MAX
 
+/* What the space lacks; the vdso's system call is better than another one. */
+static unsigned lacking(const struct space *space, bool vdso)
+{
+	return (!space->syscall_insn || vdso ? 1u << SYSCALL : 0) |
+	       (!space->guard_syscall ? 1u << SYSCALL_RETURN : 0) |
+	       (!space->guard_restorer ? 1u << SIGRETURN : 0);
+}
+
 static void find_in_mapping(struct tracer *tr, struct space *space, const char *line)
 {
 	uint64_t start, end, found[GUARD_KINDS];
+	bool vdso = strstr(line, "[vdso]");
 	struct guard_file file;
 
-	if (!parse(line, &start, &end, &file))
+	if (!lacking(space, vdso) || !parse(line, &start, &end, &file))
 		return;
-	if (strstr(line, "[vdso]"))
+	file.kinds = lacking(space, vdso);
+	if (vdso)
 		file.key[0] = VDSO;
 	if (!file.key[0] || !recall(tr, space, &file, start, found)) {
-		look(space, start, end, found);
+		look(space, start, end, file.kinds, found);
 		if (file.key[0])
 			remember(tr, &file, start, found);
 	}
-	/* That of the vdso, if it has one. */
-	if (found[SYSCALL] && (!space->syscall_insn || strstr(line, "[vdso]")))
+	if (found[SYSCALL] && (!space->syscall_insn || vdso))
 		space->syscall_insn = found[SYSCALL];
-	if (!space->guard_syscall)
+	if (found[SYSCALL_RETURN] && !space->guard_syscall)
 		space->guard_syscall = found[SYSCALL_RETURN];
-	if (!space->guard_restorer)
+	if (found[SIGRETURN] && !space->guard_restorer)
 		space->guard_restorer = found[SIGRETURN];
+}
+
+/* C libraries have all of it, other files rarely: to find that takes the longest. */
+static bool is_likely(const char *line)
+{
+	return strstr(line, "libc") || strstr(line, "musl") || strstr(line, "[vdso]");
 }
 
 void guard_find_code(struct tracer *tr, struct space *space)
 {
 	char path[64], line[512];
+	int likely;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
-	while (maps && fgets(line, sizeof(line), maps))
-		find_in_mapping(tr, space, line);
+	for (likely = 1; maps && likely >= 0 && lacking(space, false); likely--) {
+		rewind(maps);
+		while (fgets(line, sizeof(line), maps))
+			if (is_likely(line) == likely)
+				find_in_mapping(tr, space, line);
+	}
 }
 
 /* The stack that the thread was born with: the main thread's has a name, in

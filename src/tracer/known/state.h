@@ -206,6 +206,7 @@ struct stops {
 struct guard_file {
 	uint64_t key[4]; /* inode, device, offset, size */
 	uint64_t at[GUARD_KINDS]; /* 1 + from where it is mapped; 0: there is none */
+	unsigned kinds; /* a bit for each that was looked for */
 };
 
 struct tracer {
