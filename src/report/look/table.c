@@ -16,6 +16,7 @@
 #define LAST_LEAST 10 /* columns that the last column keeps, whatever happens */
 #define LAST_ENOUGH 24 /* with less, spare columns are left out */
 #define LEFT_OUT UINT_MAX /* width of a column that is */
+#define UNCUT_ROOM 40 /* of a column that shrinks elsewhere, where nothing is cut */
 
 /* ---- amounts ---- */
 
@@ -281,6 +282,17 @@ static void fit(const struct cp_table *t, unsigned columns, unsigned *widths)
 	}
 }
 
+/* How wide a column is for what lies behind it. Where nothing is cut a long name makes its own
+ * row longer, not all of them. */
+static size_t room_of(const struct cp_table *t, size_t column, const struct layout *layout)
+{
+	const struct cp_column *c = &t->columns[column];
+	size_t width = layout->widths[column];
+
+	return layout->look->columns || c->right || !c->give || width < UNCUT_ROOM ? width
+										   : UNCUT_ROOM;
+}
+
 static void print_cell(const struct cp_table *t, size_t column, const char *text,
 		       enum cp_paint paint, const struct layout *layout, struct cp_buf *out)
 {
@@ -296,7 +308,8 @@ static void print_cell(const struct cp_table *t, size_t column, const char *text
 	if (t->columns[column].right)
 		pad(out, width - used);
 	cp_paint(out, layout->look, paint, cut.bytes ? cut.bytes : "");
-	if (!t->columns[column].right && !last)
+	width = room_of(t, column, layout);
+	if (!t->columns[column].right && !last && used < width)
 		pad(out, width - used);
 }
 
