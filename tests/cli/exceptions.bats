@@ -438,6 +438,82 @@ by_both() {
 	diff out got
 }
 
+@test "panics of a program that ends at once are caught, each with a row of its own" {
+	needs rustc
+	cat >many.rs <<-'END'
+		use std::hint::black_box;
+		use std::panic;
+		#[inline(never)]
+		fn index(v: &[i32], n: usize) -> i32 { v[n] }
+		#[inline(never)]
+		fn either(v: &[i32], b: Option<i32>, n: usize) -> i32 { if n % 2 == 0 { v[n + 10] } else { b.unwrap() } }
+		#[inline(never)]
+		fn message(n: usize) {
+		    if n % 2 == 0 { panic!("even {}", n) }
+		    if n % 3 == 0 { panic!("three") }
+		    let r: Result<i32, String> = Err("x".into());
+		    black_box(r).unwrap();
+		}
+		#[inline(never)]
+		fn divide(a: i32, b: i32) -> i32 { a / b + a % b }
+		fn main() {
+		    let mut caught = 0;
+		    panic::set_hook(Box::new(|_| {}));
+		    for n in 0..12usize {
+		        caught += panic::catch_unwind(|| { black_box(index(black_box(&[1]), n + 1)); }).is_err() as u32;
+		        caught += panic::catch_unwind(|| { black_box(either(black_box(&[1]), black_box(None), n)); }).is_err() as u32;
+		        caught += panic::catch_unwind(|| message(black_box(n))).is_err() as u32;
+		        caught += panic::catch_unwind(|| { black_box(divide(black_box(1), black_box(0))); }).is_err() as u32;
+		    }
+		    println!("{}", caught);
+		}
+	END
+	rustc -O -g -o many many.rs
+	# Events wait for who reads them longer than this lives.
+	for ((i = 0; i < 10; i++)); do
+		"$CPROF" run --exceptions -q -o x.data -- ./many >out
+		assert_equal "$("$CPROF" report --json x.data | jq -c '.exceptions | [.thrown, .caught]')" \
+			"[$(cat out),$(cat out)]"
+	done
+	"$CPROF" report --exceptions x.data | sed -En 's/^ +[0-9]+ +(panic .*)/\1/p' >rows
+	[ "$(grep -c 'either.*many.rs:6 0x' rows)" -eq 2 ]
+	[ -z "$(sort rows | uniq -d)" ]
+	# Where there are no lines, addresses: the last bytes of calls that a disassembler shows.
+	rustc -O -C strip=debuginfo -o many many.rs
+	"$CPROF" run --exceptions -q -o x.data -- ./many >out
+	objdump -d ./many | sed -En 's/^ +([0-9a-f]+):.*/\1/p' >addresses
+	[ "$("$CPROF" report --exceptions x.data | grep -c '^ .*panic .*0x')" -ge 7 ]
+	"$CPROF" report --json x.data | jq -r '.exceptions.kinds[].address + 1' >told
+	[ "$(wc -l <told)" -ge 7 ]
+	[ -z "$(sort told | uniq -d)" ]
+	while read -r address; do
+		printf -v address %x "$address"
+		grep -qx "$address" addresses
+	done <told
+}
+
+@test "in a pipe the longest name makes its own row longer, not the others" {
+	cat >long.cpp <<-'END'
+		#include <stdexcept>
+		template <class... T> struct a_rather_long_name_for_a_type {};
+		template <class T> __attribute__((noinline)) void thrower(T) { throw 1; }
+		__attribute__((noinline)) void brief() { throw 2.5; }
+		int main()
+		{
+			typedef a_rather_long_name_for_a_type<int, long, char, float, double> first;
+			typedef a_rather_long_name_for_a_type<first, first, first> second;
+			try { thrower(second()); } catch (int) {}
+			try { brief(); } catch (double) {}
+		}
+	END
+	g++ -g -O1 -o long long.cpp
+	"$CPROF" run --exceptions -q -o x.data -- ./long
+	"$CPROF" report --exceptions x.data >out
+	[ "$(grep 'brief' out | wc -L)" -le 100 ]
+	# Nothing of it is cut.
+	grep -q 'thrower<a_rather_long_name_for_a_type<a_rather.*, a_rather.*, a_rather.*>' out
+}
+
 @test "a personality routine that is traced returns, whatever it unwinds" {
 	[ -x "$TRACEES/throws_rust" ] || skip 'no rustc: throws_rust was not built'
 	"$CPROF" run --exceptions -q -o x.data -t rust_eh_personality -- "$TRACEES/throws_rust" >out

@@ -42,6 +42,7 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 #include "image/image.h"
+#include "probe/functions.h"
 #include "unwind/lsda.h"
 
 #define FLIGHTS_MAX 4096 /* in flight at once; more: the oldest ones are forgotten */
@@ -512,16 +513,30 @@ static bool on_thrown(cprof_session *s, const struct engine_hit *hit)
 	return true;
 }
 
-/* Of code that is no file's, nothing is kept: it may be written anew. */
+/* In what `memory` has at `bias` less. */
+static bool find_in(const struct cp_reader *memory, uint64_t bias, struct landing *l)
+{
+	if (!cp_lsda_find(memory, l->lsda - bias, l->function - bias, l->pc - bias, &l->site))
+		return false;
+	l->site.landing_pad += l->site.landing_pad ? bias : 0;
+	return l->site.landing_pad == l->pad;
+}
+
+/* Of code that is no file's, nothing is kept: it may be written anew. Of a process that has
+ * ended, the file says what its memory had. */
 static void find_site(cprof_process *p, struct landing *l)
 {
 	const struct engine_text *text = engine_find_text(p, l->function);
+	struct cp_image *file = text ? text->image->assembly->image : NULL;
+	struct cp_reader reader;
 
-	if (!text || !text->image->assembly->image)
+	if (!file)
 		l->process = NULL;
-	l->known = engine_open_memory(p) &&
-		   cp_lsda_find(&p->memory, l->lsda, l->function, l->pc, &l->site) &&
-		   l->site.landing_pad == l->pad;
+	l->known = engine_open_memory(p) && find_in(&p->memory, 0, l);
+	if (l->known || !file)
+		return;
+	reader = cp_probe_file_reader(file);
+	l->known = find_in(&reader, text->image->bias, l);
 }
 
 /* NULL: nothing is known of the landing pad. */

@@ -310,21 +310,62 @@ static void add_tally(struct cp_table *t, uint64_t count)
 		cp_table_name(t, CP_PAINT_PLAIN, "");
 }
 
-static void add_row(struct cp_table *t, const struct exceptions *x, const struct kind *k)
+struct place {
+	const char *file; /* NULL unknown */
+	uint32_t line;
+	uint64_t address; /* in its file, as disassemblers show it */
+};
+
+static struct place place_of(const struct exceptions *x, const struct kind *k)
 {
 	const struct cp_record_call at = { .kind = CP_RECORD_THROW, .function = k->location };
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	uint32_t line;
-	const char *file = cp_exception_file(x->p, &at, &line);
+	const struct cp_record_location *l =
+		k->location != CP_RECORD_NONE ? cp_record_get_location(x->p->record, k->location)
+					      : NULL;
+	struct place ret = { .address = l ? l->address : 0 };
 
+	ret.file = cp_exception_file(x->p, &at, &ret.line);
+	return ret;
+}
+
+/* Is there another one whose row would read the same? A line may throw in several ways. */
+static bool has_twin(const struct exceptions *x, const struct kind *k, const struct place *place)
+{
+	const struct kind *other;
+	struct place its;
+
+	cp_vec_for_each(&x->kinds, other) {
+		if (other->location == k->location || other->thrower != k->thrower ||
+		    other->fate != k->fate || other->catcher != k->catcher ||
+		    strcmp(other->type, k->type) != 0)
+			continue;
+		its = place_of(x, other);
+		if (its.file && its.line == place->line && !strcmp(its.file, place->file))
+			return true;
+	}
+	return false;
+}
+
+static void add_place(struct cp_table *t, const struct exceptions *x, const struct kind *k)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct place place = place_of(x, k);
+
+	if (place.file)
+		cp_buf_printf(&text, "%s:%u", cp_basename(place.file), place.line);
+	if (place.address && (!place.file || has_twin(x, k, &place)))
+		cp_buf_printf(&text, "%s0x%" PRIx64, place.file ? " " : "", place.address);
+	cp_table_name(t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+}
+
+static void add_row(struct cp_table *t, const struct exceptions *x, const struct kind *k)
+{
 	add_tally(t, k->count);
 	if (x->rethrown)
 		add_tally(t, k->rethrown);
 	cp_table_name(t, CP_PAINT_BOLD, *k->type ? k->type : "?");
 	cp_table_function(t, CP_PAINT_PLAIN, x->p->functions.items[k->thrower].name);
-	if (file)
-		cp_buf_printf(&text, "%s:%u", cp_basename(file), line);
-	cp_table_name(t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+	add_place(t, x, k);
 	if (k->fate == NOT_CAUGHT)
 		cp_table_cell(t, CP_PAINT_WARNING, "not caught");
 	else if (k->fate == NOT_KNOWN)
@@ -383,19 +424,19 @@ CP_ERROR cp_report_exceptions(const struct cp_profile *p, const struct cp_report
 
 static void kind_json(const struct exceptions *x, const struct kind *k, struct cp_json *j)
 {
-	const struct cp_record_call at = { .kind = CP_RECORD_THROW, .function = k->location };
-	uint32_t line;
-	const char *file = cp_exception_file(x->p, &at, &line);
+	struct place place = place_of(x, k);
 
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "type", *k->type ? k->type : NULL);
 	cp_json_u64(j, "count", k->count);
 	cp_json_u64(j, "rethrown", k->rethrown);
 	cp_json_str(j, "thrown_in", x->p->functions.items[k->thrower].name);
-	if (file) {
-		cp_json_str(j, "file", file);
-		cp_json_u64(j, "line", line);
+	if (place.file) {
+		cp_json_str(j, "file", place.file);
+		cp_json_u64(j, "line", place.line);
 	}
+	if (place.address)
+		cp_json_u64(j, "address", place.address);
 	cp_json_str(j, "caught_in",
 		    k->fate == CAUGHT ? x->p->functions.items[k->catcher].name : NULL);
 	if (k->fate == NOT_KNOWN)
