@@ -151,6 +151,18 @@ static struct cp_error *nothing_matched(const struct cp_preview *preview, const 
 	return err;
 }
 
+/* The name in the condition that no function has; NULL: they have all. */
+static const char *missing_in(struct arguments *a)
+{
+	static const char none[] = "there is no argument ";
+	const char *name = cp_condition_missing(a->condition, has, a);
+
+	/* It may stand beside what is an enumerator, and could be one for all that is known. */
+	if (!name && a->why && cp_starts_with(a->why->what, none))
+		name = a->why->what + strlen(none);
+	return name;
+}
+
 /* Checks --when, of functions that `list` matches. */
 static CP_ERROR check_names(const char *path, const char *list, const char *when,
 			    const struct cp_image_options *options)
@@ -164,7 +176,7 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 	CP_TRY(cp_condition_parse(when, &condition));
 	a.condition = condition;
 	err = cp_preview_each(path, list, options, read_arguments, &a, &preview);
-	name = err || a.unknown || a.fits ? NULL : cp_condition_missing(condition, has, &a);
+	name = err || a.unknown || a.fits ? NULL : missing_in(&a);
 	if (!err) {
 		/* Libraries and programs may come, with functions that have other arguments. */
 		if (name && !preview.may_load && !preview.may_start) {

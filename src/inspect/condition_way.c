@@ -320,6 +320,8 @@ static CP_ERROR beside(struct way *w, const struct cp_condition_node *name,
 	if (*ret || other.type->kind != CP_TYPE_ENUM ||
 	    (is_outside(w, name, &type) && !is_other_enum(completed(type), other.type)))
 		return NULL;
+	if (is_foreign(w, n))
+		return no_argument(name);
 	return cp_error_new(CP_ERR_USAGE, 0, "%s has no enumerator %s", text_of(other.type),
 			    name->text);
 }
