@@ -33,11 +33,12 @@ struct search {
 	const struct cp_global_query *query;
 	struct cp_globals *to;
 	struct cp_buf wanted, candidate; /* canonical */
+	struct cp_buf types[2];
 	const char *last; /* in wanted: the name itself */
 	const char *functions[CP_DWARF_DEPTH]; /* that the DIE is in, or NULL */
 	struct cp_mentions mentioned; /* units that may have such a name */
 	bool deep; /* into classes and functions */
-	bool whole; /* one that is called so in full was found */
+	int best; /* how well the name of what was found fits */
 	struct cp_text_near near;
 	bool failed;
 };
@@ -86,8 +87,8 @@ static const char *behind_brackets(const char *c)
 }
 
 /* A name as someone might have typed it: without blanks, namespaces without a name,
- * and what functions take. */
-static void canonical(struct cp_buf *to, const char *name)
+ * and what functions take, or (`bare`) that they are some. */
+static void canonical(struct cp_buf *to, const char *name, bool bare)
 {
 	static const char *const nothing[] = { "(anonymous namespace)::", "{anonymous}::",
 					       "[abi:cxx11]" };
@@ -100,13 +101,65 @@ static void canonical(struct cp_buf *to, const char *name)
 		if (i < CP_ARRAY_SIZE(nothing)) {
 			name += strlen(nothing[i]);
 		} else if (*name == '(') {
-			cp_buf_str(to, "()");
+			cp_buf_str(to, bare ? "" : "()");
 			name = behind_brackets(name);
 			if (cp_starts_with(name, " const::"))
 				name += strlen(" const");
 		} else if (*name++ != ' ') {
 			cp_buf_u8(to, (uint8_t)name[-1]);
 		}
+	}
+	cp_buf_u8(to, 0);
+}
+
+/* What the last function in a name takes: "int,char*"; *size_ret 0: nothing is told. */
+static const char *parameters_of(const char *name, size_t *size_ret)
+{
+	const char *from = NULL, *end = NULL, *c;
+
+	for (c = strchr(name, '('); c; c = strchr(end, '(')) {
+		end = behind_brackets(c);
+		if (!cp_starts_with(c, "(anonymous") && end > c + 1 && end[-1] == ')')
+			from = c;
+		if (from == c)
+			*size_ret = (size_t)(end - c) - 2;
+	}
+	*size_ret = from ? *size_ret : 0;
+	return from ? from + 1 : "";
+}
+
+static bool ends_so(const struct cp_buf *text, const char *end)
+{
+	size_t size = strlen(end);
+
+	return text->size >= size && !memcmp(text->bytes + text->size - size, end, size);
+}
+
+static bool is_word(uint8_t c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+/* Writes types without blanks, what they are in, and what has more than one spelling. */
+static void plain_types(struct cp_buf *to, const char *types, size_t size)
+{
+	static const char *const nothing[] = { "const", " ", "struct ", "enum ", "class " };
+	const char *end = types + size;
+	size_t i, n;
+
+	to->size = 0;
+	while (types < end) {
+		for (i = n = 0; i < CP_ARRAY_SIZE(nothing) && !n; i++)
+			n = cp_starts_with(types, nothing[i]) ? strlen(nothing[i]) : 0;
+		if (!n && cp_starts_with(types, "int") &&
+		    (ends_so(to, "unsigned") || ends_so(to, "long") || ends_so(to, "short")))
+			n = strlen("int");
+		if (!n && cp_starts_with(types, "::"))
+			for (n = 2; to->size && is_word(to->bytes[to->size - 1]);)
+				to->size--;
+		if (!n)
+			cp_buf_u8(to, (uint8_t)*types);
+		types += n ? n : 1;
 	}
 	cp_buf_u8(to, 0);
 }
@@ -152,17 +205,35 @@ static char *full_name(const struct search *s, struct cp_unit *unit, uint64_t di
 	return plain;
 }
 
-enum match { NONE, ENDS_SO, WHOLE };
+enum match { NONE, ENDS_SO, WHOLE, SURELY = 4 /* a flag: not just perhaps */ };
 
-static enum match fits(struct search *s, const char *name)
+/* Do functions take what the name that is wanted says, if it says so? Perhaps, of types
+ * that are written in many ways, as those of libraries are, and where nothing tells it, of
+ * a function that is inlined everywhere. */
+static int takes_wanted(struct search *s, const char *name)
+{
+	size_t wanted_size, size;
+	const char *wanted = parameters_of(s->query->name, &wanted_size),
+		   *has = parameters_of(name, &size);
+
+	if (!wanted_size)
+		return SURELY;
+	if (!size || memchr(wanted, '<', wanted_size) || memmem(wanted, wanted_size, "std::", 5))
+		return ENDS_SO;
+	plain_types(&s->types[0], wanted, wanted_size);
+	plain_types(&s->types[1], has, size);
+	return !s->types[0].failed && !s->types[1].failed &&
+			       !strcmp((const char *)s->types[0].bytes,
+				       (const char *)s->types[1].bytes)
+		       ? SURELY
+		       : NONE;
+}
+
+static int fits_so(struct search *s, const char *name, bool bare)
 {
 	const char *wanted = (const char *)s->wanted.bytes, *from;
 
-	if (s->query->glob)
-		return fnmatch(s->query->glob, name, 0) ? NONE : WHOLE;
-	if (!s->query->name)
-		return WHOLE;
-	canonical(&s->candidate, name);
+	canonical(&s->candidate, name, bare);
 	if (s->candidate.failed)
 		return NONE;
 	from = (const char *)s->candidate.bytes;
@@ -174,6 +245,22 @@ static enum match fits(struct search *s, const char *name)
 			return ENDS_SO;
 	}
 	return NONE;
+}
+
+/* How well the name fits: more is better. */
+static int fits(struct search *s, const char *name)
+{
+	int match, takes;
+
+	if (s->query->glob)
+		return fnmatch(s->query->glob, name, 0) ? NONE : WHOLE;
+	if (!s->query->name)
+		return WHOLE;
+	match = fits_so(s, name, false);
+	if (match == NONE && strchr(name, '(') && !strchr((const char *)s->wanted.bytes, '('))
+		match = fits_so(s, name, true) ? ENDS_SO : NONE; /* f::x */
+	takes = match ? takes_wanted(s, name) : NONE;
+	return takes ? match | (takes & SURELY) : NONE;
 }
 
 static bool is_in_file(const struct search *s, const char *file)
@@ -247,10 +334,10 @@ static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die
 	struct cp_global g = { .language = (uint16_t)unit->language };
 	struct cp_arena *arena = &s->to->arena;
 	char *full = full_name(s, unit, die->offset, depth, name);
-	enum match match = full ? fits(s, full) : NONE;
+	int match = full ? fits(s, full) : NONE;
 	struct cp_die_place place;
 
-	if (match == NONE || (s->whole && match != WHOLE) || s->to->list.count >= FOUND_MAX ||
+	if (match == NONE || match < s->best || s->to->list.count >= FOUND_MAX ||
 	    !cp_unit_variable(unit, die->offset, arena, &g.variable, &place)) {
 		free(full);
 		return;
@@ -266,8 +353,8 @@ static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die
 	s->failed |= !g.name;
 	if (s->failed)
 		return;
-	if (match == WHOLE && !s->whole && s->query->name) {
-		s->whole = true;
+	if (match > s->best && s->query->name) {
+		s->best = match;
 		s->to->list.count = 0;
 	}
 	if (!is_known(s, &g))
@@ -413,7 +500,7 @@ static bool all_gone(const struct search *s)
 static void search(struct search *s)
 {
 	if (s->query->name) {
-		canonical(&s->wanted, s->query->name);
+		canonical(&s->wanted, s->query->name, false);
 		s->failed |= s->wanted.failed;
 		if (s->failed)
 			return;
@@ -427,7 +514,9 @@ static void search(struct search *s)
 		s->deep = true;
 		search_all(s);
 	}
-	if (s->query->name && !s->to->list.count && !s->failed) {
+	/* What most are is no function's. */
+	if (s->query->name && !s->to->list.count && !s->failed &&
+	    !strchr((const char *)s->wanted.bytes, '(')) {
 		s->deep = false;
 		s->mentioned.all = true;
 		s->near = cp_text_near(s->last, strlen(s->last));
@@ -452,6 +541,8 @@ CP_ERROR cp_image_find_globals(struct cp_image *image, const struct cp_global_qu
 	pthread_mutex_unlock(&image->debug_lock);
 	cp_buf_free(&s.wanted);
 	cp_buf_free(&s.candidate);
+	cp_buf_free(&s.types[0]);
+	cp_buf_free(&s.types[1]);
 	cp_mentions_free(&s.mentioned);
 	if (!s.failed)
 		return NULL;

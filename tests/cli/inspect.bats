@@ -446,6 +446,74 @@ END
 	done
 }
 
+# gdb 13 has one variable for all functions of a name.
+@test "static variables of functions of one name are told by what they take" {
+	needs g++ jq
+	cat >within.cpp <<'END'
+#include <cstdio>
+#include <string>
+#define NOINLINE __attribute__((noinline))
+namespace ns {
+struct C {
+	NOINLINE int step(int n) const { static int calls = 20; return calls += n; }
+	NOINLINE static int f(int a) { static int x = 1; return x += a; }
+	NOINLINE int f(const char *a) { static int x = 2; return x += *a; }
+};
+NOINLINE static int f(int a) { static int x = 3; return x += a; }
+NOINLINE static int f(double a) { static int x = 4; return x += (int)a; }
+NOINLINE static int f(unsigned a, const C *c) { static int x = 5; return x += (int)a + (c != nullptr); }
+NOINLINE static int f(std::string a) { static int x = 6; return x += (int)a.size(); }
+namespace { NOINLINE int g(long a) { static int x = 7; { static int inner = 70; inner++; } return x += (int)a; } }
+}
+NOINLINE static int f(int a) { static int x = 8; return x += a; }
+int main()
+{
+	static int calls = 30;
+	ns::C c;
+	int sum = c.step(calls) + ns::C::f(1) + c.f("") + ns::f(1) + ns::f(1.0) + ns::f(1u, &c) + ns::f(std::string("a")) +
+		  ns::g(1) + f(1);
+	std::puts("ready");
+	std::fflush(stdout);
+	return sum + std::getchar();
+}
+END
+	for compiler in "g++ -g -O0" "g++ -gdwarf-4 -O1" "clang++ -g -O0"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -o within within.cpp
+		begin within
+		while IFS='|' read -r wanted of; do
+			inspect "$of"
+			assert_equal "$compiler: $of: $(jq -c '.[0] | [.value, (.notes // [] | length)]' json)" "$compiler: $of: $wanted"
+		done <<-'END'
+			[2,0]|ns::C::f(int)::x
+			[2,0]|C::f(int)::x
+			[2,0]|ns::C::f(char const *)::x
+			[2,0]|ns::C::f(const char*)::x
+			[4,0]|ns::f(int)::x
+			[5,0]|ns::f(double)::x
+			[7,0]|ns::f(unsigned, const C *)::x
+			[7,0]|ns::f(unsigned int, ns::C const*)::x
+			[8,0]|ns::g(long)::x
+			[8,0]|ns::g::x
+			[8,0]|g(long int)::x
+			[71,0]|ns::g(long)::inner
+			[71,0]|g::inner
+			[9,0]|::f(int)::x
+			[50,0]|step::calls
+			[50,0]|ns::C::step(int)::calls
+			[50,0]|C::step::calls
+			[30,0]|main::calls
+			[30,0]|main()::calls
+		END
+		for of in 'f(char)::x' 'ns::f(float)::x' 'ns::nothing(int)::x' 'nothing::x'; do
+			separately "$CPROF" inspect "$pid" "$of"
+			[[ $stderr == *"there is no variable $of"* ]] || complain "$compiler: $of: $stderr $output"
+		done
+		finish
+	done
+}
+
 # To give its memory back takes it some milliseconds, in which nothing of it can be read.
 @test "a large program that ends is watched up to then, and not unreadable" {
 	needs gcc

@@ -24,6 +24,7 @@
 #include "image/dwarf/walk.h"
 
 #define MAX_NAME 65536
+#define FUNCTIONS_MAX 4 /* in one another, as far as names go */
 
 /* Follows references until there is a linkage name; references that go round
  * in a circle end at the depth limit. *unit and *offset end at the last DIE. */
@@ -63,27 +64,86 @@ static struct cp_die_name plain_name(struct cp_unit **unit, uint64_t *offset)
 	return got;
 }
 
+/* A lambda is only "operator()" to DWARF; the symbol table knows better. */
+static bool find_mangled(struct cp_image *image, uint64_t at, const char **ret)
+{
+	struct cp_symbol s;
+
+	if (!cp_image_symbol(image, (struct cp_vaddr){ at }, &s) || s.kind != CP_SYMBOL_FUNCTION ||
+	    (strncmp(s.name, "_Z", 2) != 0 && strncmp(s.name, "_R", 2) != 0))
+		return false;
+	*ret = s.name;
+	return true;
+}
+
+/* The same of the function whose DIE is at `offset`, by its code. */
+static bool find_mangled_code(struct cp_unit *unit, uint64_t offset, const char **ret)
+{
+	struct cp_die_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	uint64_t low;
+
+	if (!cp_unit_root(unit) || !cp_walk_from(unit, offset, &w) || !cp_walk_next(&w, &die) ||
+	    !die.abbrev)
+		return false;
+	cp_walk_attrs(&w, die.abbrev, &a);
+	return !w.c.bad && a.low.form && cp_attr_address(unit, &a.low, &low) &&
+	       find_mangled(unit->dwarf->all->image, low, ret);
+}
+
+static const char *qualify(struct cp_unit *unit, uint64_t offset, const char *name, unsigned links);
+
+/* A function with all that it is in, as far as something tells that, in place of what is
+ * known to be around its definition. */
+static void add_function(struct cp_unit *unit, uint64_t offset, unsigned links, struct cp_buf *to)
+{
+	const uint64_t die = offset;
+	struct cp_unit *const of = unit;
+	struct cp_die_name got = plain_name(&unit, &offset);
+	char *plain;
+
+	if (!got.name)
+		return;
+	if (!got.linkage && links < FUNCTIONS_MAX)
+		got.linkage = find_mangled_code(of, die, &got.name);
+	plain = got.linkage ? cp_demangle(got.name) : NULL;
+	if (plain && strcmp(plain, got.name) != 0) {
+		to->size = 0;
+		cp_buf_str(to, plain);
+	} else {
+		if (!got.linkage && offset != die && links < FUNCTIONS_MAX) {
+			to->size = 0;
+			got.name = qualify(unit, offset, got.name, links + 1);
+		}
+		cp_buf_str(to, got.name);
+		cp_buf_str(to, "()");
+	}
+	cp_buf_str(to, "::");
+	free(plain);
+}
+
 /* "namespace::", "Class::", "function()::", or nothing. */
-static void add_part(struct cp_unit *unit, const struct cp_scope *scope, struct cp_buf *to)
+static void add_part(struct cp_unit *unit, const struct cp_scope *scope, unsigned links,
+		     struct cp_buf *to)
 {
 	uint64_t offset = scope->start;
-	const char *name = plain_name(&unit, &offset).name;
+	const char *name;
 
 	if (scope->tag == DW_TAG_subprogram) {
-		if (!name)
-			return;
-		cp_buf_str(to, name);
-		cp_buf_str(to, "()");
-	} else if (scope->tag == DW_TAG_namespace) {
-		cp_buf_str(to, name ? name : "(anonymous namespace)");
-	} else {
-		cp_buf_str(to, name ? name : "{unnamed}");
+		add_function(unit, offset, links, to);
+		return;
 	}
+	name = plain_name(&unit, &offset).name;
+	if (scope->tag == DW_TAG_namespace)
+		cp_buf_str(to, name ? name : "(anonymous namespace)");
+	else
+		cp_buf_str(to, name ? name : "{unnamed}");
 	cp_buf_str(to, "::");
 }
 
 /* `name` with what it is in before it; itself when there is nothing. */
-static const char *qualify(struct cp_unit *unit, uint64_t offset, const char *name)
+static const char *qualify(struct cp_unit *unit, uint64_t offset, const char *name, unsigned links)
 {
 	struct cp_debuginfo *all = unit->dwarf->all;
 	const uint64_t *known = cp_map_get(&unit->dwarf->names, offset);
@@ -97,7 +157,7 @@ static const char *qualify(struct cp_unit *unit, uint64_t offset, const char *na
 	     s = cp_unit_scope_outer(unit, s))
 		around[n++] = s;
 	while (n-- > 0 && text.size < MAX_NAME)
-		add_part(unit, around[n], &text);
+		add_part(unit, around[n], links, &text);
 	if (text.size)
 		cp_buf_str(&text, name);
 	if (text.failed || (text.size && !cp_vec_push(&all->strings, text.bytes))) {
@@ -123,18 +183,6 @@ static bool has_scopes(const struct cp_unit *unit)
 	}
 }
 
-/* A lambda is only "operator()" to DWARF; the symbol table knows better. */
-static bool find_mangled(struct cp_image *image, uint64_t at, const char **ret)
-{
-	struct cp_symbol s;
-
-	if (!cp_image_symbol(image, (struct cp_vaddr){ at }, &s) || s.kind != CP_SYMBOL_FUNCTION ||
-	    (strncmp(s.name, "_Z", 2) != 0 && strncmp(s.name, "_R", 2) != 0))
-		return false;
-	*ret = s.name;
-	return true;
-}
-
 struct cp_die_name cp_unit_function_name(struct cp_unit *unit, uint64_t offset, uint64_t at)
 {
 	struct cp_image *image = unit->dwarf->all->image;
@@ -143,6 +191,6 @@ struct cp_die_name cp_unit_function_name(struct cp_unit *unit, uint64_t offset, 
 	if (got.linkage || (at && find_mangled(image, at, &got.name)))
 		return got;
 	if (got.name && has_scopes(unit))
-		got.name = qualify(unit, offset, got.name);
+		got.name = qualify(unit, offset, got.name, 0);
 	return got;
 }
