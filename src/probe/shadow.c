@@ -72,8 +72,11 @@ void cp_shadow_destroy(struct cp_shadow *s)
 
 static struct cp_shadow_thread *thread_find(const struct cp_shadow *s, int32_t tid)
 {
-	uint64_t *p = cp_map_get(&s->threads, (uint64_t)(uint32_t)tid);
+	uint64_t *p;
 
+	if (s->last && s->last->own.tid == tid)
+		return s->last;
+	p = cp_map_get(&s->threads, (uint64_t)(uint32_t)tid);
 	return p ? (struct cp_shadow_thread *)(uintptr_t)*p : NULL;
 }
 
@@ -81,6 +84,7 @@ struct cp_shadow_thread *cp_shadow_thread_of(struct cp_shadow *s, int32_t tid)
 {
 	struct cp_shadow_thread *t = thread_find(s, tid);
 
+	s->last = t;
 	if (t)
 		return t;
 	t = calloc(1, sizeof(*t));
@@ -596,6 +600,7 @@ void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end ho
 	s->gone++;
 	end_within(s, t, UINT64_MAX, how);
 	end_all(s, &t->own, how);
+	s->last = NULL;
 	cp_map_remove(&s->threads, (uint64_t)(uint32_t)tid);
 	cp_vec_free(&t->own.calls);
 	free(t);

@@ -33,6 +33,7 @@ struct cp_shadow {
 	cp_call_end_fn end;
 	void *ctx;
 	struct cp_map threads; /* tid -> struct cp_shadow_thread * */
+	struct cp_shadow_thread *last; /* of these, that was asked for last; or NULL */
 	struct cp_map by_sp; /* sp -> struct cp_shadow_stack * */
 	CP_VEC(struct cp_shadow_thread *) behind; /* with calls that are not in by_sp yet */
 	CP_VEC(struct cp_shadow_stack *) foreign, spare; /* a stack is freed at the end only */

@@ -22,6 +22,15 @@ static uint64_t whole_sp(const cprof_thread *t, const struct engine_ring *ring, 
 	return sp < base && base - sp > span / 2 ? sp + span : sp;
 }
 
+/* Takes out the lowest bit that is set: its number. */
+static inline unsigned take_bit(uint64_t *bits)
+{
+	unsigned ret = (unsigned)__builtin_ctzll(*bits);
+
+	*bits &= *bits - 1;
+	return ret;
+}
+
 static uint64_t next_value(struct engine_words *v)
 {
 	return v->at < v->record->value_words ? v->record->values[v->at++] : 0;
@@ -161,28 +170,25 @@ static void take_values(cprof_session *s, const struct engine_site *site, struct
 {
 	const struct cp_arch *arch = cp_arch_host();
 	struct cp_regs *regs = &told->hit.regs;
-	unsigned i;
+	uint64_t bits;
 
 	if (!site->valued)
 		return;
 	regs->known = site->uses.general | UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
-	for (i = 0; i < arch->nregs; i++)
-		if (site->uses.general >> i & 1)
-			regs->r[i] = next_value(v);
+	for (bits = site->uses.general; bits;)
+		regs->r[take_bit(&bits)] = next_value(v);
 	regs->r[arch->pc] = told->event.pc;
 	regs->r[arch->sp] = told->event.sp;
 	if (site->uses.vectors || site->uses.x87) {
 		memset(&told->vector, 0, sizeof(told->vector));
 		told->hit.vector = &told->vector;
 	}
-	for (i = 0; i < CP_ARCH_VECTORS; i++) {
+	for (bits = site->uses.vectors; bits;) {
 		uint64_t halves[2];
 
-		if (!(site->uses.vectors >> i & 1))
-			continue;
 		halves[0] = next_value(v);
 		halves[1] = next_value(v);
-		memcpy(told->vector.v[i], halves, sizeof(halves));
+		memcpy(told->vector.v[take_bit(&bits)], halves, sizeof(halves));
 	}
 	if (site->uses.x87)
 		take_x87(v, &told->vector);
@@ -194,13 +200,13 @@ static void take_stack(const struct cp_record *r, struct engine_words *v, struct
 		       struct engine_capture *ret)
 {
 	const struct cp_arch *arch = cp_arch_host();
+	const uint64_t places = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
 	struct cp_regs *regs = &ret->regs;
-	unsigned i;
+	uint64_t bits = arch->callee_saved & ~places;
 
-	regs->known = arch->callee_saved | UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
-	for (i = 0; i < arch->nregs; i++)
-		if (regs->known >> i & 1 && i != arch->pc && i != arch->sp)
-			regs->r[i] = next_value(v);
+	regs->known = arch->callee_saved | places;
+	while (bits)
+		regs->r[take_bit(&bits)] = next_value(v);
 	regs->r[arch->pc] = told->event.pc;
 	regs->r[arch->sp] = told->event.sp;
 	if (!r->stack_size)
@@ -230,13 +236,14 @@ static void set_capture(cprof_session *s, const struct cp_record *r, const struc
 /* Registers of the event are those that values are in, too. */
 static void know_registers(const struct cp_regs *values, struct cp_regs *regs)
 {
-	const struct cp_arch *arch = cp_arch_host();
-	unsigned i;
+	uint64_t bits = values->known & ~regs->known;
 
-	for (i = 0; i < arch->nregs; i++)
-		if ((values->known & ~regs->known) >> i & 1)
-			regs->r[i] = values->r[i];
 	regs->known |= values->known;
+	while (bits) {
+		unsigned i = take_bit(&bits);
+
+		regs->r[i] = values->r[i];
+	}
 }
 
 bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const struct cp_record *r,
