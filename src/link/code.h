@@ -13,6 +13,7 @@
 #ifndef CP_LINK_CODE_H
 #define CP_LINK_CODE_H
 
+#include <stddef.h>
 #include <string.h>
 
 #include "arch/detour.h"
@@ -27,19 +28,31 @@
  * sites of an ARM that follows. It has memory to be mapped, executable, and what
  * is to be written there, which nothing leads to yet.
  *
- *     struct cp_code_batch | chunks (addresses) | detours | countings | pieces | bytes */
+ *     struct cp_code_batch | chunks (addresses) | detours | what they are made of |
+ *     countings | pieces | bytes */
 struct cp_code_batch {
 	uint64_t size; /* of all of it */
 	struct cp_detour_rings rings; /* that the code is for; `slow` 0: no detours but countings */
 	uint64_t chunk_size;
 	uint32_t chunk_count, detour_count, counting_count, piece_count;
+	uint64_t source_size; /* of all that detours are made of */
 };
 
 /* A detour and where its code is: for threads that are there. */
 struct cp_code_detour {
-	uint64_t at, size;
-	struct cp_detour detour;
+	uint64_t at;
+	uint32_t size;
+	uint32_t source; /* offset of its struct cp_detour, without records that it has not */
 };
+
+/* Most have one record, of three, which take a kilobyte each. */
+static inline size_t cp_code_source_size(const struct cp_detour *d)
+{
+	return offsetof(struct cp_detour, records) + d->record_count * sizeof(*d->records);
+}
+_Static_assert(sizeof(struct cp_detour_record) % 8 == 0 &&
+		       offsetof(struct cp_detour, records) % 8 == 0,
+	       "one behind the other");
 
 /* The same of one that counts, of which there may be a hundred thousand. */
 struct cp_code_counting {

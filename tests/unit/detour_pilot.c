@@ -326,10 +326,14 @@ int pilot_code(struct pilot *p)
 	head.chunk_count = (uint32_t)cp_detour_space_chunks(p->space, &chunks);
 	put(&b, chunks, head.chunk_count * sizeof(*chunks));
 	cp_vec_for_each(&p->windows, w) {
-		struct cp_code_detour d = { (*w)->placed.at, (*w)->placed.size, (*w)->detour };
+		struct cp_code_detour d = { (*w)->placed.at, (*w)->placed.size,
+					    (uint32_t)head.source_size };
 
 		put(&b, &d, sizeof(d));
+		head.source_size += cp_code_source_size(&(*w)->detour);
 	}
+	cp_vec_for_each(&p->windows, w)
+		put(&b, &(*w)->detour, cp_code_source_size(&(*w)->detour));
 	add_pieces(p, &pieces);
 	head.piece_count = (uint32_t)pieces.items.count;
 	put(&b, pieces.items.items, pieces.items.count * sizeof(*pieces.items.items));

@@ -123,6 +123,21 @@ static bool is_branch(const struct cp_detour_window *w)
 	return w->how == CP_DETOUR_BY_CHANGE && w->size == CP_DETOUR_BRANCH;
 }
 
+static void add_detour(struct engine_making *m, const struct cp_detour *d,
+		       const struct cp_detour_placed *placed)
+{
+	const struct cp_code_detour detour = { placed->at, placed->size,
+					       (uint32_t)m->sources.count };
+	size_t size = cp_code_source_size(d);
+
+	m->failed |= !cp_vec_push(&m->detours, detour) ||
+		     !cp_vec_reserve(&m->sources, m->sources.count + size);
+	if (m->failed)
+		return;
+	memcpy(m->sources.items + m->sources.count, d, size);
+	m->sources.count += size;
+}
+
 /* What the tracer is told of the code. */
 static void add_code(struct engine_making *m, const struct cp_detour *d,
 		     const struct cp_detour_placed *placed)
@@ -136,9 +151,7 @@ static void add_code(struct engine_making *m, const struct cp_detour *d,
 	};
 
 	if (!d->count_count) {
-		m->failed |=
-			!cp_vec_push(&m->detours,
-				     ((struct cp_code_detour){ placed->at, placed->size, *d }));
+		add_detour(m, d, placed);
 		return;
 	}
 	memcpy(counting.code, d->code, sizeof(counting.code));
@@ -191,6 +204,7 @@ int engine_making_send(struct engine_making *m)
 		.detour_count = (uint32_t)m->detours.count,
 		.counting_count = (uint32_t)m->countings.count,
 		.piece_count = (uint32_t)m->pieces.count,
+		.source_size = m->sources.count,
 	};
 	uint8_t *at = p->session->link.plan;
 	struct cp_answer answer;
@@ -199,7 +213,7 @@ int engine_making_send(struct engine_making *m)
 
 	head.chunk_count = (uint32_t)cp_detour_space_chunks(m->space, &chunks);
 	head.size = sizeof(head) + head.chunk_count * sizeof(*chunks) +
-		    m->detours.count * sizeof(*m->detours.items) +
+		    m->detours.count * sizeof(*m->detours.items) + m->sources.count +
 		    m->countings.count * sizeof(*m->countings.items) +
 		    m->pieces.count * sizeof(*m->pieces.items) + m->bytes.count;
 	if (m->failed || head.size > CP_LINK_PLAN)
@@ -207,6 +221,7 @@ int engine_making_send(struct engine_making *m)
 	at = put(at, &head, sizeof(head));
 	at = put(at, chunks, head.chunk_count * sizeof(*chunks));
 	at = put(at, m->detours.items, m->detours.count * sizeof(*m->detours.items));
+	at = put(at, m->sources.items, m->sources.count);
 	at = put(at, m->countings.items, m->countings.count * sizeof(*m->countings.items));
 	at = put(at, m->pieces.items, m->pieces.count * sizeof(*m->pieces.items));
 	put(at, m->bytes.items, m->bytes.count);
@@ -229,6 +244,7 @@ void engine_making_free(struct engine_making *m)
 {
 	cp_detour_space_destroy(m->space);
 	cp_vec_free(&m->detours);
+	cp_vec_free(&m->sources);
 	cp_vec_free(&m->countings);
 	cp_vec_free(&m->pieces);
 	cp_vec_free(&m->bytes);

@@ -14,6 +14,7 @@ struct engine_making {
 	struct cp_detour_rings rings;
 	struct engine_detour_sites *sites;
 	CP_VEC(struct cp_code_detour) detours;
+	CP_VEC(uint8_t) sources; /* of these */
 	CP_VEC(struct cp_code_counting) countings;
 	CP_VEC(struct cp_code_piece) pieces;
 	CP_VEC(uint8_t) bytes;

@@ -340,7 +340,9 @@ static bool open_code(struct tracer *tr, const struct cp_request *rq, struct cod
 		return false;
 	memcpy(head, at, sizeof(*head));
 	chunks = head->chunk_count * sizeof(uint64_t);
-	detours = head->detour_count * sizeof(struct cp_code_detour);
+	if (head->source_size > rq->size || head->source_size % 8)
+		return false;
+	detours = head->detour_count * sizeof(struct cp_code_detour) + head->source_size;
 	countings = head->counting_count * sizeof(struct cp_code_counting);
 	pieces = head->piece_count * sizeof(struct cp_code_piece);
 	parts = sizeof(*head) + chunks + detours + countings + pieces;

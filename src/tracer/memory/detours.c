@@ -27,6 +27,7 @@ struct code_batch {
 	struct cp_detour_rings rings;
 	struct cp_code_detour *detours; /* owned; by address */
 	size_t count;
+	uint8_t *sources; /* owned; of detours */
 	struct cp_code_counting *countings; /* the same */
 	size_t counting_count;
 };
@@ -40,11 +41,24 @@ static int by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The rest is judged when code is made of it. */
-static bool detour_ok(const struct cp_code_detour *d)
+/* Without the records that it has not. */
+static const struct cp_detour *source_of(const struct code_batch *b, const struct cp_code_detour *d)
 {
-	return d->size && d->size <= CP_DETOUR_CODE_MAX && d->detour.size &&
-	       d->detour.size <= CP_DETOUR_WINDOW && d->detour.record_count <= CP_DETOUR_RECORDS;
+	return (const void *)(b->sources + d->source);
+}
+
+/* The rest is judged when code is made of it. */
+static bool detour_ok(const struct code_batch *b, const struct cp_code_detour *d, uint64_t size)
+{
+	const uint64_t least = offsetof(struct cp_detour, records);
+	const struct cp_detour *of;
+
+	if (!d->size || d->size > CP_DETOUR_CODE_MAX || d->source % 8 || size < least ||
+	    d->source > size - least)
+		return false;
+	of = source_of(b, d);
+	return of->size && of->size <= CP_DETOUR_WINDOW && of->record_count <= CP_DETOUR_RECORDS &&
+	       cp_code_source_size(of) <= size - d->source;
 }
 
 static int by_code(const void *a, const void *b)
@@ -60,14 +74,14 @@ static bool counting_ok(const struct cp_code_counting *c)
 	       c->size <= CP_DETOUR_WINDOW && c->count_count && c->count_count <= CP_DETOUR_COUNTS;
 }
 
-static bool all_ok(const struct code_batch *b)
+static bool all_ok(const struct code_batch *b, uint64_t size)
 {
 	const struct cp_code_detour *d = b->detours;
 	const struct cp_code_counting *c = b->countings;
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
-		if (!detour_ok(&d[i]) || (i && d[i].at - d[i - 1].at < d[i - 1].size))
+		if (!detour_ok(b, &d[i], size) || (i && d[i].at - d[i - 1].at < d[i - 1].size))
 			return false;
 	for (i = 0; i < b->counting_count; i++)
 		if (!counting_ok(&c[i]) || (i && c[i].at - c[i - 1].at < c[i - 1].bytes))
@@ -87,14 +101,17 @@ struct code_batch *detours_create(const struct cp_code_batch *head, const void *
 				  .rings = head->rings,
 				  .detours = malloc(size + 1),
 				  .count = head->detour_count,
+				  .sources = malloc(head->source_size + 1),
 				  .countings = malloc(counting_size + 1),
 				  .counting_count = head->counting_count };
-	if (b->detours && b->countings) {
+	if (b->detours && b->sources && b->countings) {
 		memcpy(b->detours, detours, size);
-		memcpy(b->countings, (const uint8_t *)detours + size, counting_size);
+		memcpy(b->sources, (const uint8_t *)detours + size, head->source_size);
+		memcpy(b->countings, (const uint8_t *)detours + size + head->source_size,
+		       counting_size);
 		qsort(b->detours, b->count, sizeof(*b->detours), by_place);
 		qsort(b->countings, b->counting_count, sizeof(*b->countings), by_code);
-		if (all_ok(b))
+		if (all_ok(b, head->source_size))
 			return b;
 	}
 	detours_release(b);
@@ -106,6 +123,7 @@ void detours_release(struct code_batch *batch)
 	if (!batch || --batch->users)
 		return;
 	free(batch->detours);
+	free(batch->sources);
 	free(batch->countings);
 	free(batch);
 }
@@ -200,7 +218,7 @@ static bool is_of_range(const struct code_batch *b, uint64_t start, uint64_t siz
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
-		if (b->detours[i].detour.pc - start >= size)
+		if (source_of(b, &b->detours[i])->pc - start >= size)
 			return false;
 	for (i = 0; i < b->counting_count; i++)
 		if (b->countings[i].pc - start >= size)
@@ -224,6 +242,7 @@ void detours_forget_range(struct space *space, uint64_t start, uint64_t size)
 /* ---- out of it ---- */
 
 static const struct cp_code_detour *find(const struct space *space, uint64_t pc,
+					 const struct cp_detour **ret,
 					 const struct cp_detour_rings **rings_ret)
 {
 	struct code_batch **b;
@@ -242,6 +261,7 @@ static const struct cp_code_detour *find(const struct space *space, uint64_t pc,
 		if (!low || pc - (*b)->detours[low - 1].at >= (*b)->detours[low - 1].size)
 			continue;
 		*rings_ret = &(*b)->rings;
+		*ret = source_of(*b, &(*b)->detours[low - 1]);
 		return &(*b)->detours[low - 1];
 	}
 	return NULL;
@@ -282,11 +302,12 @@ bool detours_record_there(const struct space *space, uint64_t pc)
 static uint64_t window_of_code(const struct space *space, uint64_t at)
 {
 	const struct cp_detour_rings *rings;
-	const struct cp_code_detour *d = find(space, at, &rings);
+	const struct cp_detour *of;
+	const struct cp_code_detour *d = find(space, at, &of, &rings);
 	const struct cp_code_counting *c = d ? NULL : find_counting(space, at, &rings);
 
 	if (d)
-		return d->at == at ? d->detour.pc : 0;
+		return d->at == at ? of->pc : 0;
 	return c && c->at == at ? c->pc : 0;
 }
 
@@ -360,9 +381,9 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 		if ((*b)->rings.slow &&
 		    cp_detour_leave_slow(arch, &(*b)->rings, &now, &memory, &ret->slow))
 			break;
-	d = find(space, now.r[arch->pc], &rings);
-	ret->detour = d ? &d->detour : NULL;
-	if (d ? !cp_detour_leave(arch, &d->detour, d->at, rings, &now, flags, &memory, &ret->record)
+	d = find(space, now.r[arch->pc], &ret->detour, &rings);
+	if (d ? !cp_detour_leave(arch, ret->detour, d->at, rings, &now, flags, &memory,
+				 &ret->record)
 	      : !leave_counting(space, &now, flags, &memory, ret))
 		return false;
 	*regs = now;
@@ -386,12 +407,13 @@ bool detours_end_copy(const struct thread *t, void *prstatus)
 {
 	const struct cp_detour_rings *rings = NULL;
 	struct cp_detour_ring *ring = rings_of(t);
+	const struct cp_detour *of = NULL;
 	const struct cp_code_detour *d;
 	struct cp_regs regs;
 
 	cp_arch_regs_from_prstatus(prstatus, &regs);
-	d = ring ? find(t->process->space, regs.r[cp_arch_host()->pc], &rings) : NULL;
-	if (!d || !cp_detour_stack_fault(cp_arch_host(), &d->detour, d->at, rings, &regs, ring))
+	d = ring ? find(t->process->space, regs.r[cp_arch_host()->pc], &of, &rings) : NULL;
+	if (!d || !cp_detour_stack_fault(cp_arch_host(), of, d->at, rings, &regs, ring))
 		return false;
 	cp_arch_regs_to_prstatus(&regs, prstatus);
 	return true;
