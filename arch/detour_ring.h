@@ -21,8 +21,10 @@
 #define CP_DETOUR_PAGES 64
 
 /* The head of a ring; the buffer's 2^log bytes follow at CP_DETOUR_BUFFER. Positions
- * count bytes since the beginning and go on at every turn; they begin at 2^log, so
- * that the first turn's number, the tag, is 1. */
+ * count bytes since the beginning and go on at every turn; they begin at `begin`, so that the
+ * first turn's number, the tag, is not 0. Each cprof's begin at another one: a thread that a
+ * signal took out of the code of a killed cprof's, and that has another ring when it comes back
+ * there, ends the record that it was at in a ring that knows nothing of it. */
 struct cp_detour_ring {
 	/* Written by the program's thread. */
 	uint64_t head; /* where the next record goes */
@@ -58,6 +60,8 @@ struct cp_detour_ring {
 	struct {
 		uint64_t page, until;
 	} pages[CP_DETOUR_PAGES];
+	/* Written by who made it. */
+	uint64_t begin; /* the first position: of a multiple of 2^log bytes, not 0 */
 };
 
 /* A record; values follow. The first word is written last, and is valid when its

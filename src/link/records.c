@@ -5,15 +5,29 @@
 
 #include "link/records_plain.h"
 
-void cp_records_create(void *memory, unsigned log)
+void cp_records_create_at(void *memory, unsigned log, uint16_t turn)
 {
 	struct cp_detour_ring *ring = memory;
 
-	ring->head = UINT64_C(1) << log;
+	ring->begin = (uint64_t)turn << log;
+	ring->head = ring->begin;
 	ring->limit = 0;
 	ring->own_low = 0;
 	ring->own_end = UINT64_MAX;
 	ring->left = -1; /* who is at a closed one asks for its own */
+}
+
+void cp_records_create(void *memory, unsigned log)
+{
+	cp_records_create_at(memory, log, 1);
+}
+
+/* The program may have written there. */
+static uint64_t begin_of(const struct cp_detour_ring *ring, unsigned log)
+{
+	uint64_t turn = ring->begin >> log;
+
+	return (turn && turn <= UINT16_MAX ? turn : 1) << log;
 }
 
 static void set_limit(struct cp_records *r)
@@ -43,14 +57,14 @@ void cp_records_open(struct cp_records *records, void *memory, unsigned log)
 					.position = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
 					.released = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
 					.lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED) };
-	if (records->position != UINT64_C(1) << log)
+	if (records->position != begin_of(ring, log))
 		forget_all(records);
 	set_limit(records);
 }
 
 void cp_records_follow(struct cp_records *records, void *memory, unsigned log)
 {
-	const uint64_t begin = UINT64_C(1) << log;
+	const uint64_t begin = begin_of(memory, log);
 
 	*records = (struct cp_records){
 		.ring = memory, .log = log, .position = begin, .released = begin

@@ -55,6 +55,8 @@ struct cp_record {
 
 /* A ring in new, zeroed memory of cp_detour_ring_size(log) bytes, closed. */
 void cp_records_create(void *memory, unsigned log);
+/* The same; records of other turns than those from `turn` (not 0) on are none of it. */
+void cp_records_create_at(void *memory, unsigned log, uint16_t turn);
 /* Begins to read where the ring is, and opens it. It is closed: new, or left by a reader
  * who closed it or died long enough ago for it to be full. */
 void cp_records_open(struct cp_records *records, void *memory, unsigned log);

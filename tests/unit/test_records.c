@@ -93,6 +93,43 @@ static void test_in_between(void)
 	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 2);
 }
 
+/* What a killed cprof's code was at in another ring, and ends in this one, is no record of it,
+ * and what comes there later is. */
+static void test_of_another(void)
+{
+	struct cp_detour_head *head;
+	struct cp_record r;
+	uint64_t position;
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < 5; i++)
+		CHECK(write_record(1, NOW, NULL, 0));
+	reserve(1, &position); /* a signal comes, and then another cprof */
+
+	free(ring);
+	ring = calloc(1, cp_detour_ring_size(LOG));
+	CHECK(ring);
+	cp_records_create_at(ring, LOG, 7);
+	cp_records_open(&reader, ring, LOG);
+	cp_records_follow(&reader, ring, LOG);
+	for (i = 0; i < 3; i++)
+		CHECK(write_record(100 + i, NOW, NULL, 0));
+	head = (void *)((uint8_t *)ring + CP_DETOUR_BUFFER + position % BYTES);
+	head->what = cp_detour_what(1, 1);
+	commit(head, position, NOW); /* its handler has returned */
+	for (i = 3; i < 5; i++)
+		CHECK(write_record(100 + i, NOW, NULL, 0));
+	head = reserve(1, &position); /* where the other one is */
+	for (i = 0; i < 5; i++)
+		CHECK(cp_records_next(&reader, NOW, &r) && r.site == 100 + i);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+	head->what = cp_detour_what(105, 1);
+	commit(head, position, NOW);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 105);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+}
+
 static void test_taken_out(void)
 {
 	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED, .units = 3 };
@@ -370,6 +407,7 @@ int main(void)
 	test_peeked_is_forgotten(false);
 	test_peeked_is_forgotten(true);
 	test_in_between();
+	test_of_another();
 	test_taken_out();
 	test_turns(false);
 	test_turns(true);

@@ -8,14 +8,23 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/random.h"
 #include "link/code.h"
 #include "link/records.h"
 #include "tracer/known/regs.h"
 #include "tracer/known/state.h"
 
+#define TURNS 0x8000u /* that rings begin at one of: far from where the tag is 0 again */
+
 static struct cp_detour_ring *ring_at(const struct rings *rings, uint32_t ring)
 {
 	return (struct cp_detour_ring *)(void *)(rings->memory + ring * rings->size);
+}
+
+/* Unlike that of the cprof before, which may have been killed (arch/detour_ring.h). */
+static uint16_t first_turn(void)
+{
+	return (uint16_t)(1 + cp_random_of(cp_arch_time_stamp()) % TURNS);
 }
 
 struct rings *rings_create(int fd, uint32_t number, unsigned log)
@@ -39,11 +48,12 @@ struct rings *rings_create(int fd, uint32_t number, unsigned log)
 				 .memory = memory,
 				 .number = number,
 				 .log = log,
+				 .turn = first_turn(),
 				 .size = size,
 				 .uses = uses };
 	/* The others when they are given: that `head` is not 0 tells that one was. */
 	for (i = 0; i <= CP_RINGS_CLOSED; i++) {
-		cp_records_create(ring_at(rings, i), log);
+		cp_records_create_at(ring_at(rings, i), log, rings->turn);
 		uses[i].taken = true;
 	}
 	return rings;
@@ -93,7 +103,7 @@ void rings_mark_stale(struct rings *rings, uint32_t ring)
 	if (ring <= CP_RINGS_CLOSED)
 		return;
 	rings->uses[ring].taken = true;
-	cp_records_create(ring_at(rings, ring), rings->log);
+	cp_records_create_at(ring_at(rings, ring), rings->log, rings->turn);
 	cp_records_ask(ring_at(rings, ring), UINT64_MAX, 0);
 }
 
@@ -169,7 +179,7 @@ bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 		    (use->until_tail && !give_memory_back(rings, i)))
 			continue;
 		*use = (struct ring_use){ .taken = true };
-		cp_records_create(ring_at(rings, i), rings->log);
+		cp_records_create_at(ring_at(rings, i), rings->log, rings->turn);
 		/* Without loss from the first record on, if that is wanted. */
 		wait = ring_at(rings, 0)->first_wait;
 		ring_at(rings, i)->wait_until = wait ? cp_arch_time_stamp() + wait : 0;

@@ -39,6 +39,7 @@ struct rings {
 	uint64_t zero, base; /* in the program: of the first one, and of all */
 	uint32_t number;
 	unsigned log;
+	uint16_t turn; /* the first one, of each */
 	size_t size; /* of each */
 	struct ring_use *uses; /* owned; of each */
 };
