@@ -24,7 +24,8 @@ typedef enum cprof_value_kind {
 	CPROF_VALUE_FLOAT, /* u.f */
 	CPROF_VALUE_LONG_DOUBLE, /* u.text: its digits, because no double holds it */
 	CPROF_VALUE_COMPLEX, /* items: real and imaginary part */
-	CPROF_VALUE_ENUM, /* u.i, and `symbol` its name, or names joined by " | "; NULL: none */
+	CPROF_VALUE_ENUM, /* u.i, and `symbol` its name, or names joined by " | "; NULL: none. Of
+			     size 0: what could hold something does not, by the word `symbol` */
 	CPROF_VALUE_POINTER, /* u.u; items: what it points to, if that was followed;
 				`symbol`: the function or variable there. To a member: what
 				it is made of, `symbol` the member ("&S::a") or "NULL" */

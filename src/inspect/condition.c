@@ -32,6 +32,7 @@ enum operand_kind {
 struct operand {
 	enum operand_kind kind;
 	wide i; /* of TEXT: its address */
+	bool large; /* INTEGER: it has no sign, and is 2^128 more; only compared */
 	long double f;
 	const char *text; /* TEXT, NAME */
 	uint32_t length;
@@ -108,6 +109,7 @@ static struct operand of_value(const cprof_value *v)
 	case CPROF_VALUE_INT128:
 	case CPROF_VALUE_UINT128:
 		o.i = (wide)((uwide)v->u.wide[1] << 64 | v->u.wide[0]);
+		o.large = v->kind == CPROF_VALUE_UINT128 && o.i < 0;
 		return o;
 	case CPROF_VALUE_FLOAT:
 		o.kind = FLOAT;
@@ -328,6 +330,11 @@ static struct operand texts(uint8_t op, struct operand a, struct operand b)
 	return truth(equal == (op == CP_OP_EQUAL));
 }
 
+static bool is_comparison(uint8_t op)
+{
+	return op >= CP_OP_LESS && op <= CP_OP_UNEQUAL;
+}
+
 static struct operand compared(uint8_t op, bool less, bool equal, bool greater)
 {
 	switch (op) {
@@ -375,35 +382,48 @@ static struct operand floats(uint8_t op, long double a, long double b)
 	}
 }
 
-/* Divisions that can overflow wrap around; those that make no sense are unknown. */
+/* What overflows, or makes no sense, is unknown. */
+static struct operand exact(bool overflows, const wide *i)
+{
+	return overflows ? unknown : integer(*i);
+}
+
 static struct operand divided(uint8_t op, wide a, wide b)
 {
 	if (!b)
 		return unknown;
 	if (b == -1)
-		return integer(op == CP_OP_DIVIDE ? (wide) - (uwide)a : 0);
+		return op == CP_OP_DIVIDE ? exact(__builtin_sub_overflow((wide)0, a, &b), &b)
+					  : integer(0);
 	return integer(op == CP_OP_DIVIDE ? a / b : a % b);
 }
 
 static struct operand shifted(uint8_t op, wide a, wide b)
 {
+	wide shifted;
+
 	if (b < 0 || b > 127)
 		return unknown;
-	return integer(op == CP_OP_SHIFT_LEFT ? (wide)((uwide)a << (int)b) : a >> (int)b);
+	if (op == CP_OP_SHIFT_RIGHT)
+		return integer(a >> (int)b);
+	shifted = (wide)((uwide)a << (int)b);
+	return exact(shifted >> (int)b != a, &shifted);
 }
 
 static struct operand integers(uint8_t op, wide a, wide b)
 {
+	wide i = 0;
+
 	switch (op) {
 	case CP_OP_MULTIPLY:
-		return integer((wide)((uwide)a * (uwide)b));
+		return exact(__builtin_mul_overflow(a, b, &i), &i);
 	case CP_OP_DIVIDE:
 	case CP_OP_REMAINDER:
 		return divided(op, a, b);
 	case CP_OP_ADD:
-		return integer((wide)((uwide)a + (uwide)b));
+		return exact(__builtin_add_overflow(a, b, &i), &i);
 	case CP_OP_SUBTRACT:
-		return integer((wide)((uwide)a - (uwide)b));
+		return exact(__builtin_sub_overflow(a, b, &i), &i);
 	case CP_OP_SHIFT_LEFT:
 	case CP_OP_SHIFT_RIGHT:
 		return shifted(op, a, b);
@@ -418,6 +438,11 @@ static struct operand integers(uint8_t op, wide a, wide b)
 	}
 }
 
+static long double as_float(struct operand a)
+{
+	return a.kind == FLOAT ? a.f : a.large ? (long double)(uwide)a.i : (long double)a.i;
+}
+
 static struct operand combined(uint8_t op, struct operand a, struct operand b)
 {
 	if (a.kind == NAME || b.kind == NAME)
@@ -429,9 +454,12 @@ static struct operand combined(uint8_t op, struct operand a, struct operand b)
 	if (a.kind == FLOAT || b.kind == FLOAT) {
 		if (a.kind == TEXT || b.kind == TEXT)
 			return unknown;
-		return floats(op, a.kind == FLOAT ? a.f : (long double)a.i,
-			      b.kind == FLOAT ? b.f : (long double)b.i);
+		return floats(op, as_float(a), as_float(b));
 	}
+	if (a.large != b.large)
+		return is_comparison(op) ? compared(op, b.large, false, a.large) : unknown;
+	if (a.large && !is_comparison(op))
+		return unknown;
 	return integers(op, a.i, b.i);
 }
 
@@ -458,12 +486,11 @@ static struct operand evaluate_unary(const struct cp_condition_node *n, struct o
 		t = truth_of(a);
 		return t == CP_UNKNOWN ? unknown : truth(t == CP_FALSE);
 	case CP_OP_INVERT:
-		return a.kind == INTEGER ? integer(~a.i) : unknown;
+		return a.kind == INTEGER && !a.large ? integer(~a.i) : unknown;
 	case CP_OP_NEGATE:
-		a.f = -a.f;
-		a.i = (wide) - (uwide)a.i;
-		a.value = NULL;
-		return a.kind == INTEGER || a.kind == FLOAT ? a : unknown;
+		if (a.kind == FLOAT)
+			return (struct operand){ .kind = FLOAT, .f = -a.f };
+		return a.kind == INTEGER && !a.large ? integers(CP_OP_SUBTRACT, 0, a.i) : unknown;
 	case CP_OP_DEREFERENCE:
 		/* `*k` of a reference to what is no pointer is what it refers to, too. */
 		return a.referred && a.value->kind != CPROF_VALUE_POINTER ? a

@@ -199,7 +199,8 @@ static CP_ERROR number_of(struct evaluation *e, struct cp_thing *index, int64_t 
 
 	if (index->error)
 		return NULL;
-	if (number.kind != CP_NUMBER_INTEGER || number.i > INT64_MAX || number.i < INT64_MIN)
+	if (number.kind != CP_NUMBER_INTEGER || number.large || number.i > INT64_MAX ||
+	    number.i < INT64_MIN)
 		return no_sense("no index", index);
 	*ret = (int64_t)number.i;
 	return NULL;
@@ -578,6 +579,8 @@ static CP_ERROR truth(struct evaluation *e, struct cp_thing *a, bool *ret)
 	*a = cp_thing_referred(e->env, *a);
 	if (shapes && !a->error)
 		CP_TRY(shapes->ops->holds(e->env, a, ret, &done));
+	if (!done && !a->error)
+		cp_member_holds(e->env, a, ret, &done);
 	if (done || a->error)
 		return NULL;
 	CP_TRY(operand(e, a));

@@ -8,6 +8,7 @@
 #include "inspect/bases.h"
 #include "inspect/build.h"
 #include "inspect/number.h"
+#include "inspect/rust.h"
 #include "inspect/shapes.h"
 #include "inspect/value.h"
 
@@ -324,6 +325,20 @@ static const struct cp_type_variant *form_of(const struct cp_expression_env *env
 	t = cp_type_strip(discriminant.type);
 	bytes = cp_thing_bytes(env, &discriminant);
 	return bytes ? cp_variant_by(d, cp_build_number(bytes, t->size), t->size) : NULL;
+}
+
+void cp_member_holds(const struct cp_expression_env *env, const struct cp_thing *thing, bool *ret,
+		     bool *done_ret)
+{
+	const struct cp_type *t = completed(thing->type);
+	const struct cp_type_details *d =
+		t && t->kind == CP_TYPE_STRUCT && !thing->bits ? cp_type_details(t) : NULL;
+	const struct cp_type_variant *form =
+		d && cp_rust_is_option(d) ? form_of(env, thing, d) : NULL;
+
+	*done_ret = form != NULL;
+	if (form)
+		*ret = !cp_rust_is_none(form);
 }
 
 void cp_member_form(const struct cp_expression_env *env, const struct cp_thing *thing,

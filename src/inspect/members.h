@@ -25,6 +25,9 @@ const struct cp_type *cp_name_scope(const struct cp_expression_env *env, const c
 CP_ERROR cp_member_pointer(const struct cp_expression_env *env, const char *name,
 			   struct cp_error *why, struct cp_thing *ret, bool *done_ret);
 
+/* Does what may hold something, an Option of Rust's, do so? *done_ret false: it is none. */
+void cp_member_holds(const struct cp_expression_env *env, const struct cp_thing *thing, bool *ret,
+		     bool *done_ret);
 /* What a Rust enum holds in the form that it has: the field of one with a single field,
  * else the form; NOT_CONSTRUCTED for one that has nothing in it. *done_ret false: it is no
  * such enum. */

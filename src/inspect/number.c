@@ -10,11 +10,41 @@
 
 __extension__ typedef unsigned __int128 uwide;
 
-static const struct cp_number none = { CP_NUMBER_NONE, 0, 0 };
+static const struct cp_number none = { .kind = CP_NUMBER_NONE };
 
 static struct cp_number integer(cp_wide i)
 {
 	return (struct cp_number){ .kind = CP_NUMBER_INTEGER, .i = i };
+}
+
+/* A number without a sign. */
+static struct cp_number natural(uwide i)
+{
+	return (struct cp_number){ .kind = CP_NUMBER_INTEGER, .i = (cp_wide)i, .large = i >> 127 };
+}
+
+static bool is_negative(struct cp_number n)
+{
+	return n.i < 0 && !n.large;
+}
+
+static uwide size_without_sign(struct cp_number n)
+{
+	return is_negative(n) ? -(uwide)n.i : (uwide)n.i;
+}
+
+/* The integer of that sign and size; false: it has more than 128 bits. */
+static bool sized(bool negative, uwide size, struct cp_number *ret)
+{
+	*ret = negative ? integer((cp_wide)-size) : natural(size);
+	return !negative || size <= (uwide)1 << 127;
+}
+
+static long double as_real(struct cp_number n)
+{
+	return n.kind == CP_NUMBER_FLOAT ? n.f
+	       : n.large		 ? (long double)(uwide)n.i
+					 : (long double)n.i;
 }
 
 static struct cp_number real(long double f)
@@ -40,8 +70,9 @@ static struct cp_number of_value(const cprof_value *v)
 	case CPROF_VALUE_STRING: /* a pointer to one */
 		return v->address ? integer((cp_wide)v->address) : none;
 	case CPROF_VALUE_INT128:
-	case CPROF_VALUE_UINT128:
 		return integer((cp_wide)((uwide)v->u.wide[1] << 64 | v->u.wide[0]));
+	case CPROF_VALUE_UINT128:
+		return natural((uwide)v->u.wide[1] << 64 | v->u.wide[0]);
 	case CPROF_VALUE_FLOAT:
 		return real((long double)v->u.f);
 	case CPROF_VALUE_LONG_DOUBLE:
@@ -116,6 +147,8 @@ const struct cp_type *cp_number_type(struct cp_number number)
 {
 	if (number.kind == CP_NUMBER_FLOAT)
 		return cp_type_of_c("double");
+	if (number.large)
+		return cp_type_of_c("unsigned __int128");
 	if (number.i >= INT32_MIN && number.i <= INT32_MAX)
 		return cp_type_of_c("int");
 	if (number.i >= INT64_MIN && number.i <= INT64_MAX)
@@ -138,6 +171,14 @@ static bool put_float(const struct cp_type *t, long double f, uint8_t to[16])
 	return t->size == 4 || t->size == 8 || t->size == sizeof(f);
 }
 
+/* Without what is behind the point. */
+static cp_wide cut(long double f)
+{
+	return fabsl(f) < 0x1p127L	       ? (cp_wide)f
+	       : f >= 0x1p127L && f < 0x1p128L ? (cp_wide)(uwide)f
+					       : 0;
+}
+
 CP_ERROR cp_number_thing(const struct cp_expression_env *env, struct cp_number number,
 			 const struct cp_type *type, struct cp_thing *ret)
 {
@@ -146,12 +187,10 @@ CP_ERROR cp_number_thing(const struct cp_expression_env *env, struct cp_number n
 	bool fits = t && t->size && t->size <= sizeof(bytes);
 
 	if (fits && t->kind == CP_TYPE_FLOAT) {
-		fits = put_float(t,
-				 number.kind == CP_NUMBER_FLOAT ? number.f : (long double)number.i,
-				 bytes);
+		fits = put_float(t, as_real(number), bytes);
 	} else {
 		if (number.kind == CP_NUMBER_FLOAT)
-			number.i = fabsl(number.f) < 1e38L ? (cp_wide)number.f : 0;
+			number.i = cut(number.f);
 		if (t && t->kind == CP_TYPE_BOOL)
 			number.i = number.i != 0;
 		memcpy(bytes, &number.i, sizeof(bytes));
@@ -182,12 +221,22 @@ static CP_ERROR truth(const struct cp_expression_env *env, bool value, struct cp
 	return NULL;
 }
 
+/* An integer that is made of others. */
+static CP_ERROR integer_or_not(const struct cp_expression_env *env, bool fits, struct cp_number n,
+			       struct cp_thing *ret)
+{
+	if (!fits)
+		return cp_error_new(CP_ERR_USAGE, 0, "the result overflows 128 bits");
+	return worked_out(env, n, ret);
+}
+
 /* ---- operators ---- */
 
 CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
 			 struct cp_thing *ret)
 {
 	struct cp_number n = cp_number_of(env, a);
+	bool fits = true;
 
 	if (a->error) {
 		*ret = *a;
@@ -195,13 +244,15 @@ CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct
 	}
 	if (n.kind == CP_NUMBER_NONE || (op == CP_OP_INVERT && n.kind != CP_NUMBER_INTEGER))
 		return no_number(a);
-	if (op == CP_OP_NEGATE) {
-		n.i = (cp_wide) - (uwide)n.i;
-		n.f = -n.f;
+	if (n.kind == CP_NUMBER_FLOAT) {
+		n.f = op == CP_OP_NEGATE ? -n.f : n.f;
+	} else if (op == CP_OP_NEGATE) {
+		fits = sized(!is_negative(n), size_without_sign(n), &n);
 	} else if (op == CP_OP_INVERT) {
+		fits = !n.large;
 		n.i = ~n.i;
 	}
-	return worked_out(env, n, ret);
+	return integer_or_not(env, fits, n, ret);
 }
 
 static bool is_comparison(uint8_t op)
@@ -257,37 +308,105 @@ static CP_ERROR floats(const struct cp_expression_env *env, uint8_t op, long dou
 	}
 }
 
-static CP_ERROR integers(const struct cp_expression_env *env, uint8_t op, cp_wide a, cp_wide b,
-			 struct cp_thing *ret)
+int cp_number_order(struct cp_number a, struct cp_number b)
 {
+	if (a.large != b.large)
+		return a.large ? 1 : -1;
+	return (a.i > b.i) - (a.i < b.i);
+}
+
+static bool sum(struct cp_number a, struct cp_number b, struct cp_number *ret)
+{
+	uwide x = size_without_sign(a), y = size_without_sign(b), size;
+
+	if (is_negative(a) != is_negative(b))
+		return sized(x > y ? is_negative(a) : is_negative(b), x > y ? x - y : y - x, ret);
+	return !__builtin_add_overflow(x, y, &size) && sized(is_negative(a), size, ret);
+}
+
+static bool difference(struct cp_number a, struct cp_number b, struct cp_number *ret)
+{
+	uwide x = size_without_sign(a), y = size_without_sign(b), size;
+
+	if (is_negative(a) == is_negative(b))
+		return sized(x > y ? is_negative(a) : !is_negative(a), x > y ? x - y : y - x, ret);
+	return !__builtin_add_overflow(x, y, &size) && sized(is_negative(a), size, ret);
+}
+
+static bool product(struct cp_number a, struct cp_number b, struct cp_number *ret)
+{
+	uwide size;
+
+	return !__builtin_mul_overflow(size_without_sign(a), size_without_sign(b), &size) &&
+	       sized(is_negative(a) != is_negative(b), size, ret);
+}
+
+/* `b` from 0 to 127. */
+static bool shifted_left(struct cp_number a, int b, struct cp_number *ret)
+{
+	uwide size = size_without_sign(a);
+
+	return size << b >> b == size && sized(is_negative(a), size << b, ret);
+}
+
+static bool shifted_right(struct cp_number a, int b, struct cp_number *ret)
+{
+	*ret = a.large ? natural((uwide)a.i >> b) : integer(a.i >> b);
+	return true;
+}
+
+/* By bits, of which there are endlessly many alike on the left. */
+static bool by_bits(uint8_t op, struct cp_number a, struct cp_number b, struct cp_number *ret)
+{
+	bool x = is_negative(a), y = is_negative(b), negative;
+	cp_wide bits;
+
+	bits = op == CP_OP_AND ? a.i & b.i : op == CP_OP_XOR ? a.i ^ b.i : a.i | b.i;
+	negative = op == CP_OP_AND ? x && y : op == CP_OP_XOR ? x != y : x || y;
+	*ret = negative ? integer(bits) : natural((uwide)bits);
+	return !negative || bits < 0;
+}
+
+static CP_ERROR integers(const struct cp_expression_env *env, uint8_t op, struct cp_number a,
+			 struct cp_number b, struct cp_thing *ret)
+{
+	int order = cp_number_order(a, b);
+	struct cp_number n;
+	bool fits;
+
 	if (is_comparison(op))
-		return compared(env, op, a<b, a == b, a> b, ret);
-	if ((op == CP_OP_DIVIDE || op == CP_OP_REMAINDER) && !b)
+		return compared(env, op, order<0, !order, order> 0, ret);
+	if ((op == CP_OP_DIVIDE || op == CP_OP_REMAINDER) && !b.i)
 		return cp_error_new(CP_ERR_USAGE, 0, "division by 0");
-	if ((op == CP_OP_SHIFT_LEFT || op == CP_OP_SHIFT_RIGHT) && (b < 0 || b > 127))
+	if ((op == CP_OP_SHIFT_LEFT || op == CP_OP_SHIFT_RIGHT) && (b.i < 0 || b.i > 127))
 		return cp_error_new(CP_ERR_USAGE, 0, "shifted by less than 0 or more than 127");
 	switch (op) {
 	case CP_OP_MULTIPLY:
-		return worked_out(env, integer((cp_wide)((uwide)a * (uwide)b)), ret);
+		fits = product(a, b, &n);
+		break;
 	case CP_OP_DIVIDE:
-		return worked_out(env, integer(b == -1 ? (cp_wide) - (uwide)a : a / b), ret);
+		fits = sized(is_negative(a) != is_negative(b),
+			     size_without_sign(a) / size_without_sign(b), &n);
+		break;
 	case CP_OP_REMAINDER:
-		return worked_out(env, integer(b == -1 ? 0 : a % b), ret);
+		fits = sized(is_negative(a), size_without_sign(a) % size_without_sign(b), &n);
+		break;
 	case CP_OP_ADD:
-		return worked_out(env, integer((cp_wide)((uwide)a + (uwide)b)), ret);
+		fits = sum(a, b, &n);
+		break;
 	case CP_OP_SUBTRACT:
-		return worked_out(env, integer((cp_wide)((uwide)a - (uwide)b)), ret);
+		fits = difference(a, b, &n);
+		break;
 	case CP_OP_SHIFT_LEFT:
-		return worked_out(env, integer((cp_wide)((uwide)a << (int)b)), ret);
+		fits = shifted_left(a, (int)b.i, &n);
+		break;
 	case CP_OP_SHIFT_RIGHT:
-		return worked_out(env, integer(a >> (int)b), ret);
-	case CP_OP_AND:
-		return worked_out(env, integer(a & b), ret);
-	case CP_OP_XOR:
-		return worked_out(env, integer(a ^ b), ret);
+		fits = shifted_right(a, (int)b.i, &n);
+		break;
 	default:
-		return worked_out(env, integer(a | b), ret);
+		fits = by_bits(op, a, b, &n);
 	}
+	return integer_or_not(env, fits, n, ret);
 }
 
 /* The type of elements that a pointer or an array leads to; NULL: it is neither. */
@@ -323,8 +442,9 @@ static bool pointers(const struct cp_expression_env *env, uint8_t op, struct cp_
 		*type_ret = cp_type_of_c("long");
 		return true;
 	}
-	y.i *= (cp_wide)size_of(of);
-	*ret = integer(op == CP_OP_ADD ? x.i + y.i : x.i - y.i);
+	y.i = (cp_wide)((uwide)y.i * size_of(of));
+	*ret = integer(
+		(cp_wide)(op == CP_OP_ADD ? (uwide)x.i + (uwide)y.i : (uwide)x.i - (uwide)y.i));
 	*type_ret = cp_type_pointer_to(env->arena, of);
 	return true;
 }
@@ -380,10 +500,9 @@ CP_ERROR cp_number_binary(const struct cp_expression_env *env, uint8_t op, struc
 	if (x.kind == CP_NUMBER_NONE || y.kind == CP_NUMBER_NONE)
 		return no_number(x.kind == CP_NUMBER_NONE ? a : b);
 	if (x.kind == CP_NUMBER_FLOAT || y.kind == CP_NUMBER_FLOAT)
-		return floats(env, op, x.kind == CP_NUMBER_FLOAT ? x.f : (long double)x.i,
-			      y.kind == CP_NUMBER_FLOAT ? y.f : (long double)y.i, ret);
+		return floats(env, op, as_real(x), as_real(y), ret);
 	if (!pointers(env, op, a, x, b, y, &n, &type))
-		return integers(env, op, x.i, y.i, ret);
+		return integers(env, op, x, y, ret);
 	CP_TRY(cp_number_thing(env, n, type, ret));
 	ret->source = CPROF_SOURCE_MEMORY;
 	return NULL;

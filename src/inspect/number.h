@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers in expressions: integers as wide as it takes, floats, addresses.
+ * Numbers in expressions: integers of 128 bits with a sign or without, floats, addresses.
  */
 #ifndef CP_INSPECT_NUMBER_H
 #define CP_INSPECT_NUMBER_H
@@ -12,6 +12,7 @@ __extension__ typedef __int128 cp_wide;
 struct cp_number {
 	enum cp_number_kind { CP_NUMBER_NONE, CP_NUMBER_INTEGER, CP_NUMBER_FLOAT } kind;
 	cp_wide i;
+	bool large; /* it has no sign: it is 2^128 more than `i` says */
 	long double f;
 };
 
@@ -25,7 +26,10 @@ CP_ERROR cp_number_thing(const struct cp_expression_env *env, struct cp_number n
 /* Is it not 0, not NULL? thing->error: that can't be had. An error: it is neither. */
 CP_ERROR cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing, bool *ret);
 
-/* `op` is an enum cp_operator. */
+/* Below 0, 0 or above: of integers, whether `a` is less, the same, or more. */
+int cp_number_order(struct cp_number a, struct cp_number b);
+
+/* `op` is an enum cp_operator. What has more than 128 bits, or less than -2^127, is an error. */
 CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
 			 struct cp_thing *ret);
 /* Compares what could hold something and does not (NOT_CONSTRUCTED), which is less than what

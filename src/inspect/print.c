@@ -638,6 +638,10 @@ static void json_scalar(struct json *j, const cprof_value *v)
 {
 	bool exact = v->u.i <= EXACT_MAX && v->u.i >= -EXACT_MAX;
 
+	if (v->kind == CPROF_VALUE_ENUM && has_text(v->symbol) && !v->size) {
+		cp_buf_str(j->out, "null"); /* "nullopt" might be a text that it holds */
+		return;
+	}
 	if (v->kind == CPROF_VALUE_ENUM && has_text(v->symbol)) {
 		json_string(j->out, v->symbol, strlen(v->symbol));
 		return;

@@ -132,7 +132,7 @@ static bool is_same(const struct cp_expression_env *env, struct cp_thing *key,
 	if (a.kind == CP_NUMBER_NONE || b.kind == CP_NUMBER_NONE || key->error)
 		return false;
 	if (a.kind == CP_NUMBER_INTEGER && b.kind == CP_NUMBER_INTEGER)
-		return a.i == b.i;
+		return !cp_number_order(a, b);
 	x = a.kind == CP_NUMBER_FLOAT ? a.f : (long double)a.i;
 	y = b.kind == CP_NUMBER_FLOAT ? b.f : (long double)b.i;
 	y = a.kind != CP_NUMBER_FLOAT || !t ? y

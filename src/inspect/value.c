@@ -10,6 +10,7 @@
 #include "inspect/member_pointers.h"
 #include "inspect/notes.h"
 #include "inspect/readable.h"
+#include "inspect/rust.h"
 #include "inspect/scalar.h"
 #include "inspect/shape_values.h"
 #include "inspect/shapes.h"
@@ -217,6 +218,7 @@ static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_ty
 		v->kind = CPROF_VALUE_ENUM;
 		v->symbol = found->member.name;
 		v->u.u = value;
+		v->size = !(cp_rust_is_option(cp_type_details(t)) && cp_rust_is_none(found));
 		return;
 	}
 	/* The member of a variant is as deep as the enum itself. */

@@ -53,7 +53,7 @@ if "GDB_JUDGE" in os.environ:
         if names in (["get()"], ["[contained value]"]):
             return children[0]
         if not names and "no contained value" in str(printer.to_string()):
-            return "nullopt"
+            return None
         return {"list": children, "names": names}
 
     def plain(v):

@@ -168,7 +168,7 @@ void engine_calls_warn(cprof_session *s)
 				    ? s->calls->untold_why
 				    : "it names what they had not (arguments have names where "
 				      "there is debug information), leads to where nothing can be "
-				      "read, or divides by 0");
+				      "read, divides by 0 or overflows");
 	cp_vec_for_each(&s->calls->traces, t) {
 		for (n = 0, end = false; !end; n++) {
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);
