@@ -216,9 +216,12 @@ bool cp_detour_nothing(const struct cp_arch *arch, uint64_t pc, struct cp_detour
 bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc);
 
 /* The code for `at`, CP_DETOUR_CODE_MAX bytes of room; its size. 0: it can't be: an
- * instruction can't be executed there, or something is out of reach. */
+ * instruction can't be executed there, or something is out of reach. enter_ret, if wanted:
+ * for each byte of the window where in the code a thread goes on that comes there, to its
+ * beginning or a later instruction, with what is recorded there; 0: none does. */
 size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
-		      const struct cp_detour_rings *rings, uint8_t *code);
+		      const struct cp_detour_rings *rings, uint8_t *code,
+		      uint64_t enter_ret[CP_DETOUR_WINDOW]);
 /* What all detours call, near them: when their ring is full, and to follow pointers. */
 #define CP_DETOUR_SLOW_MAX 2048
 size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *rings,
@@ -254,11 +257,6 @@ uint64_t cp_detour_fault(const struct cp_arch *arch, const struct cp_detour_ring
 bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
 			   const struct cp_detour_rings *rings, struct cp_regs *regs,
 			   struct cp_detour_ring *ring);
-
-/* Where in the code a thread goes on that comes to each byte of the window, its beginning or
- * that of a later instruction of it, with what is recorded there. 0: there is none. */
-void cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
-		     const struct cp_detour_rings *rings, uint64_t ret[CP_DETOUR_WINDOW]);
 
 enum cp_detour_stage {
 	CP_DETOUR_NOTHING, /* of the record in the making is in the ring */

@@ -496,13 +496,16 @@ static bool usable(const struct cp_arch *arch, const struct cp_detour_rings *rin
 }
 
 size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
-		      const struct cp_detour_rings *rings, uint8_t *code)
+		      const struct cp_detour_rings *rings, uint8_t *code,
+		      uint64_t enter_ret[CP_DETOUR_WINDOW])
 {
 	struct cp_x86_emit e = { .code = code, .room = CP_DETOUR_CODE_MAX, .at = at };
 
 	if (!usable(arch, rings))
 		return 0;
-	cp_x86_detour(&e, detour, rings, NULL);
+	if (enter_ret)
+		memset(enter_ret, 0, CP_DETOUR_WINDOW * sizeof(*enter_ret));
+	cp_x86_detour(&e, detour, rings, enter_ret);
 	return e.bad ? 0 : e.size;
 }
 

@@ -205,20 +205,6 @@ bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *d
 	return true;
 }
 
-void cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
-		     const struct cp_detour_rings *rings, uint64_t ret[CP_DETOUR_WINDOW])
-{
-	struct cp_x86_emit e = { .room = CP_DETOUR_CODE_MAX, .at = at };
-	unsigned i;
-
-	memset(ret, 0, CP_DETOUR_WINDOW * sizeof(*ret));
-	if (arch->e_machine != EM_X86_64)
-		return;
-	cp_x86_detour(&e, detour, rings, ret);
-	for (i = 0; e.bad && i < CP_DETOUR_WINDOW; i++)
-		ret[i] = 0;
-}
-
 struct stops {
 	struct cp_detour_stop *ret;
 	size_t count;

@@ -396,13 +396,13 @@ bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
 	ret->at = at;
 	/* The size does not depend on the place, if all is in reach of it. */
 	ret->size = (uint16_t)cp_detour_make(arch, detour, rings->slow ? rings->slow : at, rings,
-					     ret->code);
+					     ret->code, NULL);
 	if (!ret->size)
 		return false;
 	ret->at = cp_detour_space_take(space, at, ret->size);
 	if (!ret->at)
 		return false;
-	ret->size = (uint16_t)cp_detour_make(arch, detour, ret->at, rings, ret->code);
+	ret->size = (uint16_t)cp_detour_make(arch, detour, ret->at, rings, ret->code, ret->enter);
 	switch (ret->size ? (enum cp_detour_how)window->how : CP_DETOUR_HOWS) {
 	case CP_DETOUR_BY_JUMP:
 		ok = place_jump(space, window->begins, window->room, at, ret, &ret->window) &&

@@ -47,6 +47,7 @@ struct cp_detour_placed {
 	uint16_t size;
 	struct cp_detour_write stub, hop, window; /* size 0: there is none */
 	uint8_t code[CP_DETOUR_CODE_MAX];
+	uint64_t enter[CP_DETOUR_WINDOW]; /* of cp_detour_make() */
 };
 /* `detour` is the window's (cp_detour_of_window()) with run-time addresses, `bias` is
  * added to the window's own. False: no room; nothing was taken. */

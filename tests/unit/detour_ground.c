@@ -98,7 +98,8 @@ struct cp_detour_record ground_record(uint32_t site, size_t before)
 int ground_make(const struct cp_detour *detour)
 {
 	uint64_t at = (uintptr_t)ground.code + ground.size;
-	size_t size = cp_detour_make(&cp_arch_x86_64, detour, at, &ground.rings, (uint8_t *)at);
+	size_t size =
+		cp_detour_make(&cp_arch_x86_64, detour, at, &ground.rings, (uint8_t *)at, NULL);
 
 	if (!size || ground.count == GROUND_MADE)
 		return -1;
@@ -201,6 +202,7 @@ bool ground_take_out(ucontext_t *context, struct cp_detour_ring *ring)
 {
 	uint64_t flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL], pc;
 	uint64_t enter[CP_DETOUR_WINDOW];
+	uint8_t code[CP_DETOUR_CODE_MAX];
 	struct cp_detour_left left[2];
 	struct cp_regs regs;
 	int number, i;
@@ -220,8 +222,8 @@ bool ground_take_out(ucontext_t *context, struct cp_detour_ring *ring)
 	pc = regs.r[16];
 	if (pc != ground.made[number].detour.pc &&
 	    pc - ground.made[number].detour.pc < ground.made[number].detour.size) {
-		cp_detour_enter(&cp_arch_x86_64, &ground.made[number].detour,
-				ground.made[number].at, &ground.rings, enter);
+		cp_detour_make(&cp_arch_x86_64, &ground.made[number].detour, ground.made[number].at,
+			       &ground.rings, code, enter);
 		regs.r[16] = enter[pc - ground.made[number].detour.pc];
 	}
 	ground_set_regs(context, &regs, flags);

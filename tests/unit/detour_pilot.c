@@ -418,17 +418,15 @@ static void add_site(struct pilot *p, struct plan *plan, uint64_t at, uint64_t t
 
 static void add_window(struct pilot *p, struct plan *plan, const struct pilot_window *w)
 {
-	uint64_t at = w->window.address + p->board->bias, enter[CP_DETOUR_WINDOW];
+	uint64_t at = w->window.address + p->board->bias;
 	unsigned i;
-
-	cp_detour_enter(&cp_arch_x86_64, &w->detour, w->placed.at, &p->rings, enter);
 
 	add_site(p, plan, at, w->placed.at, CP_SITE_WINDOW, &w->placed.window);
 	if (w->placed.hop.size)
 		add_site(p, plan, w->placed.hop.at, w->placed.at, CP_SITE_HOP, &w->placed.hop);
 	for (i = 1; i < 32 && w->window.how != CP_DETOUR_BY_CHANGE; i++) {
-		if (w->window.begins >> i & 1 && enter[i])
-			add_site(p, plan, at + i, enter[i], CP_SITE_LANDING, NULL);
+		if (w->window.begins >> i & 1 && w->placed.enter[i])
+			add_site(p, plan, at + i, w->placed.enter[i], CP_SITE_LANDING, NULL);
 	}
 }
 

@@ -263,7 +263,7 @@ static void test_refused(void)
 
 		memcpy(d.code, "\x48\x39\xd8\x74\x10", 5); /* cmp %rbx,%rax; je */
 		memcpy(d.counts, rows[i].counts, sizeof(rows[i].counts));
-		CHECK(!!cp_detour_make(&cp_arch_x86_64, &d, 0x410000, &ground.rings, code) ==
+		CHECK(!!cp_detour_make(&cp_arch_x86_64, &d, 0x410000, &ground.rings, code, NULL) ==
 		      rows[i].ok);
 	}
 }

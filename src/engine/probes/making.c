@@ -171,10 +171,8 @@ void engine_making_window(struct engine_making *m, const struct cp_detour_window
 					  .flags = CP_SITE_HOP,
 					  .traced = m->traced,
 					  .size = placed->hop.size };
-	uint64_t enter[CP_DETOUR_WINDOW];
 
-	cp_detour_enter(cp_arch_host(), d, placed->at, &m->rings, enter);
-	site.to = hop.to = enter[0];
+	site.to = hop.to = placed->enter[0];
 	m->failed |= !site.to || !whole_window(m, w, placed, &site.window);
 	add_code(m, d, placed);
 	engine_making_piece(m, placed->at, placed->code, placed->size);
@@ -184,7 +182,7 @@ void engine_making_window(struct engine_making *m, const struct cp_detour_window
 		m->failed |= !fill_window(m, &placed->hop, &hop.window) ||
 			     !cp_vec_push(&m->sites->items, hop);
 	m->failed |= !cp_vec_push(&m->sites->items, site);
-	add_landings(m, w, d, enter);
+	add_landings(m, w, d, placed->enter);
 }
 
 static uint8_t *put(uint8_t *at, const void *from, size_t size)

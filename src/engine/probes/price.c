@@ -69,7 +69,8 @@ static bool make(struct trial *t)
 		t->pc[i] = (uint8_t *)(uintptr_t)windows[i].pc;
 		memcpy(t->pc[i], windows[i].code, windows[i].size);
 		windows[i].records[0].site = (uint32_t)i;
-		if (!cp_detour_make(arch, &windows[i], at, &t->rings, (uint8_t *)(uintptr_t)at) ||
+		if (!cp_detour_make(arch, &windows[i], at, &t->rings, (uint8_t *)(uintptr_t)at,
+				    NULL) ||
 		    !cp_detour_jump(&anywhere, windows[i].pc, at, t->jumps[i]))
 			return false;
 	}

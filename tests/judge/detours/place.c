@@ -622,5 +622,5 @@ void places_show(const struct places *all, const struct half *h, const struct pl
 	printf("its code at %lx:\n", (unsigned long)place->at);
 	show_code(h, place->at,
 		  cp_detour_make(&cp_arch_x86_64, &place->detour, place->at, &place->image->rings,
-				 code));
+				 code, NULL));
 }
