@@ -124,13 +124,17 @@ const struct cp_type *cp_enumeration_in(struct cp_image *image, const char *name
 	return type;
 }
 
-/* `E::B` where E is another name of an enum. */
+/* `E::B` where E is another name of an enum. What is no type takes all debug information to
+ * tell, and a function is none. */
 static bool enumerator_named(const struct cp_expression_env *env, const char *name,
 			     struct cp_thing *ret)
 {
+	const struct cp_type *type;
 	const char *last;
-	const struct cp_type *type = cp_name_scope(env, name, &last);
 
+	if (strchr(name, '('))
+		return false;
+	type = cp_name_scope(env, name, &last);
 	return type && cp_enumerator_of(env, type, last, ret);
 }
 
