@@ -115,7 +115,8 @@ static void pointers(void)
 	IS("<unreadable 0x9>", "\"0x9\"", .kind = CPROF_VALUE_POINTER, .u.u = 9, .items = &lost,
 	   .count = 1);
 	IS("0x9", "\"0x9\"", .kind = CPROF_VALUE_POINTER, .u.u = 9, .items = &deep, .count = 1);
-	IS("NORTH", "\"NORTH\"", .kind = CPROF_VALUE_ENUM, .symbol = "NORTH");
+	IS("NORTH", "\"NORTH\"", .kind = CPROF_VALUE_ENUM, .symbol = "NORTH", .size = 4);
+	IS("nullopt", "null", .kind = CPROF_VALUE_ENUM, .symbol = "nullopt");
 	IS("17", "17", .kind = CPROF_VALUE_ENUM, .u.i = 17);
 	IS("<optimized out>", "null", .kind = CPROF_VALUE_ERROR,
 	   .error = CPROF_VALUE_OPTIMIZED_OUT);
