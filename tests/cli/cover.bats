@@ -511,3 +511,17 @@ stops() {
 	[ "$(cat json2)" = true ]
 	cat out2 err2 | grep -q 'code is optimised: it was run as often as said'
 }
+
+# gcc inlines the functions of std::atomic whatever is asked for.
+@test "--count: what libraries have inlined always is no optimised code" {
+	needs g++
+	cat >atomic.cpp <<-'END'
+		#include <atomic>
+		std::atomic<int> n{3};
+		int main() { return n.load() != 3; }
+	END
+	g++ -g -O0 -o atomic atomic.cpp
+	readelf --debug-dump=info atomic | grep -q DW_TAG_inlined_subroutine
+	"$CPROF" cover --count -o d -- ./atomic >out 2>&1
+	! grep -q 'code is optimised' out || { cat out; return 1; }
+}
