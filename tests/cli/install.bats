@@ -148,3 +148,15 @@ needs_plain() { [ -z "${SANITIZED-}" ] || skip 'libcprof is built with sanitizer
 	assert_failure 1
 	assert_line --partial "no profiler named 'nope'"
 }
+
+@test "the types of libraries' functions are found where cprof was moved to" {
+	cat >asks.c <<-'END'
+		#include <stdlib.h>
+		int main(void) { return !getenv("PATH"); }
+	END
+	$CC -o asks asks.c
+	separately "$INSTALLED" run -q -t getenv -a -o rec -- ./asks
+	assert_equal "$stderr" ""
+	run "$INSTALLED" replay rec
+	assert_output --partial 'getenv("PATH")'
+}

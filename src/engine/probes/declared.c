@@ -2,7 +2,8 @@
  *
  * Types of library functions: by the library's debug information, or as the system's
  * headers declare them (inspect/declared.h). The file of declarations is beside cprof,
- * as in the build, or where it is installed.
+ * as in the build, where it is installed, or, of an installation that was moved, as far
+ * from cprof as it would be there.
  */
 #include "engine/probes/declared.h"
 
@@ -19,9 +20,10 @@
 
 #define FILE_NAME "declared.debug"
 
-/* The path of the file beside cprof. False: it is not there. */
-static bool beside_program(char *path, size_t size)
+/* The path of the file, from the directory that cprof is in. False: it is not there. */
+static bool from_program(const char *file, char *path, size_t size)
 {
+	size_t length = strlen(file) + 1;
 	ssize_t n = readlink("/proc/self/exe", path, size);
 	char *slash;
 
@@ -29,10 +31,21 @@ static bool beside_program(char *path, size_t size)
 		return false;
 	path[n] = 0;
 	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + sizeof(FILE_NAME) > size)
+	if (!slash || (size_t)(slash + 1 - path) + length > size)
 		return false;
-	memcpy(slash + 1, FILE_NAME, sizeof(FILE_NAME));
+	memcpy(slash + 1, file, length);
 	return !access(path, R_OK);
+}
+
+static const char *find_file(char *path, size_t size)
+{
+	static const char installed[] = CP_DECLARED_DIR "/" FILE_NAME;
+
+	if (from_program(FILE_NAME, path, size))
+		return path;
+	if (access(installed, R_OK) && from_program(CP_DECLARED_FROM_BIN "/" FILE_NAME, path, size))
+		return path;
+	return installed;
 }
 
 const struct cp_declared *engine_declared(cprof_session *s)
@@ -44,9 +57,7 @@ const struct cp_declared *engine_declared(cprof_session *s)
 	if (!c || c->declared_tried)
 		return c ? c->declared : NULL;
 	c->declared_tried = true;
-	err = cp_declared_open(beside_program(path, sizeof(path)) ? path
-								  : CP_DECLARED_DIR "/" FILE_NAME,
-			       &c->declared);
+	err = cp_declared_open(find_file(path, sizeof(path)), &c->declared);
 	if (err)
 		engine_warn(s,
 			    "arguments and results of libraries without debug information have "
