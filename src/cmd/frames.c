@@ -94,6 +94,23 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Was code mapped there? The core says it of what it lists; the kernel lists everything,
+ * gdb only what it saves. A mapping begins at a page, and the code perhaps in it. */
+static bool is_executable(const struct cp_inspected *in, const struct cp_core_file *f)
+{
+	const struct cp_core *core = in->core;
+	const size_t n = cp_vec_partition(&core->mappings, it, it->end <= f->start);
+	const struct cp_object *o;
+
+	if (n < core->mappings.count && core->mappings.items[n].start <= f->start)
+		return core->mappings.items[n].executable;
+	cp_vec_for_each(&in->objects.list, o)
+		if (!strcmp(o->path, f->path))
+			return cp_image_has_code(o->image, (struct cp_vaddr){ f->start - o->bias },
+						 (struct cp_vaddr){ f->end - o->bias });
+	return false;
+}
+
 /* What was mapped from files, in the core or not, and the rest of what is in it. */
 static CP_ERROR mappings_of_core(struct cp_inspected *in, struct mappings *to)
 {
@@ -109,7 +126,7 @@ static CP_ERROR mappings_of_core(struct cp_inspected *in, struct mappings *to)
 						  .path = f->path,
 						  .device = DEVICE,
 						  .inode = number_of(core, f),
-						  .executable = object_at(in, f->start) != NULL };
+						  .executable = is_executable(in, f) };
 		if (!cp_vec_push(&to->list, now))
 			return cp_error_nomem();
 	}

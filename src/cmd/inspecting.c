@@ -45,21 +45,32 @@ static size_t read_file(void *ctx, uint64_t address, void *buffer, size_t size)
 				     buffer, size);
 }
 
-/* What nobody had written to is not in the core, but in the file that was mapped. */
+static const struct cp_object *object_of(const struct cp_inspected *in, const char *path)
+{
+	const struct cp_object *o;
+
+	cp_vec_for_each(&in->objects.list, o)
+		if (!strcmp(o->path, path))
+			return o;
+	return NULL;
+}
+
+/* What nobody had written to is not in the core, but in the file that was mapped; behind
+ * the file's end, its last page has zeros. At most a page is asked for. */
 static size_t read_mapped(const struct cp_inspected *in, uint64_t address, void *buffer,
 			  size_t size)
 {
 	const struct cp_core_file *f;
 	const struct cp_object *o;
+	size_t got;
 
 	cp_vec_for_each(&in->core->files, f) {
-		if (address < f->start || address >= f->end)
+		o = address >= f->start && address < f->end ? object_of(in, f->path) : NULL;
+		if (!o)
 			continue;
-		cp_vec_for_each(&in->objects.list, o)
-			if (!strcmp(o->path, f->path))
-				return cp_image_read(o->image,
-						     (struct cp_vaddr){ address - o->bias }, buffer,
-						     size);
+		got = cp_image_read_file(o->image, f->offset + (address - f->start), buffer, size);
+		memset((uint8_t *)buffer + got, 0, got ? size - got : 0);
+		return got ? size : 0;
 	}
 	return 0;
 }

@@ -196,6 +196,26 @@ size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buf
 	return size;
 }
 
+size_t cp_image_read_file(const struct cp_image *image, uint64_t offset, void *buffer, size_t size)
+{
+	if (offset >= image->elf->size)
+		return 0;
+	if (size > image->elf->size - offset)
+		size = image->elf->size - offset;
+	return cp_recent_read(image->recent, image->elf, offset, buffer, size) ? size : 0;
+}
+
+bool cp_image_has_code(const struct cp_image *image, struct cp_vaddr start, struct cp_vaddr end)
+{
+	const struct cp_elf *elf = image->elf;
+	size_t i;
+
+	for (i = 0; i < elf->code_count; i++)
+		if (elf->code[i].start < end.v && elf->code[i].end > start.v)
+			return true;
+	return false;
+}
+
 bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret)
 {
 	const struct cp_elf *elf = image->elf;

@@ -69,6 +69,9 @@ bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, str
 /* Copies bytes of the file by link-time address, up to the end of what the
  * file has of that segment; how many there were. */
 size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
+/* The same by where they are in the file, whether a segment has them or not: pages that
+ * are mapped hold more of the file than the segment that they were mapped for. */
+size_t cp_image_read_file(const struct cp_image *image, uint64_t offset, void *buffer, size_t size);
 /* Copies bytes as they are when the program begins: zeros where the file has none, and
  * pointers into the image itself relocated. */
 size_t cp_image_read_initial(struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
@@ -79,6 +82,8 @@ size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, 
 /* True when `at` is in a segment that may be executed; *end_ret is where its
  * section ends, or the segment in a file without sections. */
 bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret);
+/* True when a segment that may be executed has a byte from `start` to before `end`. */
+bool cp_image_has_code(const struct cp_image *image, struct cp_vaddr start, struct cp_vaddr end);
 
 /* The entry of a program; 0: the image is none. */
 struct cp_vaddr cp_image_entry(const struct cp_image *image);

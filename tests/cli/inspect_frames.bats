@@ -113,6 +113,53 @@ in_wait() {
 	done
 }
 
+# As lld links, and Rust by it: code begins within a page, that its mapping has more of the
+# file in than the segment. GNU ld does so where it is told to.
+@test "frames of a core file where code begins within a page are gdb's" {
+	needs gdb python3 gcc readelf
+	cat >within.c <<-'END'
+		#include <stdio.h>
+		struct box { int a; const char *name; } box = { 7, "boxed" };
+		static __attribute__((noinline)) int inner(int depth, const char *text)
+		{
+			int twice = depth * 2;
+			puts("ready");
+			fflush(stdout);
+			return getchar() + twice + text[0];
+		}
+		static __attribute__((noinline)) int outer(struct box *b)
+		{
+			int sum = b->a + 1;
+			return inner(sum, b->name) + sum;
+		}
+		int main(void)
+		{
+			int result = 3;
+			result += outer(&box);
+			return result;
+		}
+	END
+	bounds=('*(unsigned *)((long)&main & ~4095l)' '*(unsigned *)((long)&main | 4092l)') # of its page
+	for linked in -Wl,--section-start=.init=0x2340 -fuse-ld=lld; do
+		[ "$linked" != -fuse-ld=lld ] || command -v ld.lld >/dev/null || { echo "# ld.lld is not installed" >&3; continue; }
+		compiler="gcc -g $linked"
+		gcc -g -O0 "$linked" -o within within.c
+		readelf -lW within | grep 'LOAD .* R E ' | grep -v 'LOAD *0x[0-9a-f]* 0x[0-9a-f]*000 '
+		begin within
+		"$CPROF" inspect "$pid" "${bounds[@]}" >before
+		gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -ex 'generate-core-file core' >log 2>&1 </dev/null || {
+			cat log >&2
+			return 1
+		}
+		finish
+		"$CPROF" inspect core "${bounds[@]}" | diff before -
+		target=core
+		printf '%s\n' depth twice '*text' '$rbp	(long)$rbp' | judge inner 4 ./within
+		printf '%s\n' sum '*b' 'b->a' | judge outer 3 ./within
+		printf '%s\n' result 'box.a' | judge main 2 ./within
+	done
+}
+
 @test "who runs is held for it, and goes on" {
 	needs g++ jq
 	build g++ -g -O0
