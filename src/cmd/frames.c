@@ -18,6 +18,7 @@
 #include "inspect/entered.h"
 #include "inspect/members.h"
 #include "inspect/registers.h"
+#include "inspect/statics.h"
 #include "unwind/unwind.h"
 
 #define FRAMES_MAX 4096
@@ -539,6 +540,13 @@ bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing 
 	if (!count)
 		return member_named(frames, name, ret);
 	note_others(frames, names, count);
+	if (names->fixed) {
+		const struct cp_global own =
+			cp_static_of(frames->scope.signature, names->variable, env->arena);
+
+		*ret = cp_inspected_global(frames->in, frames->chosen->object, &own);
+		return true;
+	}
 	*ret = cp_scope_thing(&frames->scope, env, names);
 	return true;
 }

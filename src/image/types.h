@@ -208,8 +208,8 @@ struct cp_function_info {
 	uint16_t flags; /* CP_FUNCTION_* */
 	uint64_t low; /* the entry */
 	const struct cp_type *result; /* NULL: void */
-	struct cp_variable *parameters, *locals;
-	uint32_t parameter_count, local_count;
+	struct cp_variable *parameters, *locals, *statics; /* statics: with a fixed place */
+	uint32_t parameter_count, local_count, static_count;
 	struct cp_locations frame_base;
 };
 

@@ -16,6 +16,7 @@
 #include "inspect/readable.h"
 #include "inspect/shapes.h"
 #include "inspect/signature.h"
+#include "inspect/statics.h"
 #include "inspect/type_names.h"
 
 #define SOMEWHERE 0x10000u /* an address that is not NULL */
@@ -272,9 +273,16 @@ static bool is_of_this(const struct way *w, const char *name, struct part *this_
 	return !err && found.type;
 }
 
+/* The function's own statics come first. */
 static bool is_outside(const struct way *w, const struct cp_condition_node *n,
 		       const struct cp_type **ret)
 {
+	const struct cp_variable *own = n->file ? NULL : cp_static_in(w->signature, n->text);
+
+	if (own) {
+		*ret = own->type;
+		return true;
+	}
 	return w->outside && w->outside->find(w->outside->ctx, n->text, n->file, ret);
 }
 
@@ -339,7 +347,7 @@ static CP_ERROR named(struct way *w, const struct cp_condition_node *n, struct p
 	}
 	if (!n->file && is_word(n->text))
 		return NULL;
-	if (!n->file && is_of_this(w, n->text, &object))
+	if (!n->file && !cp_static_in(w->signature, n->text) && is_of_this(w, n->text, &object))
 		return member(w, object, n->text, ret);
 	w->held = true;
 	if (is_outside(w, n, &type)) {

@@ -12,6 +12,8 @@
 #include "inspect/shapes.h"
 #include "inspect/value.h"
 
+#define SOMEWHERE 0x10000u /* an address that is not NULL */
+
 #define SEARCH_DEPTH 16
 #define SEARCH_MAX 20000
 
@@ -390,18 +392,25 @@ bool cp_member_of_this(const struct cp_expression_env *env, struct cp_thing *obj
 		       const char *name, struct cp_thing *ret)
 {
 	const struct cp_type *t = cp_type_strip(object->type);
-	const uint8_t *bytes =
-		t && t->kind == CP_TYPE_POINTER && t->target ? cp_thing_bytes(env, object) : NULL;
 	struct cp_thing whole;
 	struct cp_error *err;
-	uint64_t address;
+	const uint8_t *bytes;
+	uint64_t address = SOMEWHERE;
 
-	if (!bytes)
+	if (!t || t->kind != CP_TYPE_POINTER || !t->target)
 		return false;
-	memcpy(&address, bytes, sizeof(address));
+	bytes = cp_thing_bytes(env, object);
+	if (bytes)
+		memcpy(&address, bytes, sizeof(address));
 	whole = cp_thing_at(t->target, address);
 	err = cp_member_find(env, &whole, name, ret);
 	cp_error_free(err);
+	/* That the name is a member's is so wherever the object is. */
+	if (!err && !bytes)
+		*ret = (struct cp_thing){ .type = ret->type,
+					  .error = object->error ? object->error
+								 : CPROF_VALUE_UNAVAILABLE,
+					  .source = object->source };
 	return !err;
 }
 

@@ -38,7 +38,8 @@ void cp_member_form(const struct cp_expression_env *env, const struct cp_thing *
 CP_ERROR cp_member_pointed(const struct cp_expression_env *env, const struct cp_thing *thing,
 			   struct cp_thing *pointer, struct cp_thing *ret);
 
-/* The same of what `object`, which is `this`, points to; false: there is none. */
+/* The same of what `object`, which is `this`, points to; false: there is none. Where it is not
+ * known what it points to, the member can't be had. */
 bool cp_member_of_this(const struct cp_expression_env *env, struct cp_thing *object,
 		       const char *name, struct cp_thing *ret);
 

@@ -45,26 +45,49 @@ static uint64_t extent_of(const struct cp_scope_name *name)
 	return name->variable->scope ? size : UINT64_MAX - 1;
 }
 
+/* Puts one in before those that more code sees. */
+static void put(struct cp_scope_name *found, size_t n, struct cp_scope_name name)
+{
+	size_t k;
+
+	for (k = n; k && extent_of(&name) <= extent_of(&found[k - 1]); k--)
+		found[k] = found[k - 1];
+	found[k] = name;
+}
+
+/* The function's own, of the blocks that the frame is in, or (`all`) of any. */
+static size_t put_statics(const struct cp_scope *scope, const char *name, bool all,
+			  struct cp_scope_name *found, size_t n)
+{
+	const struct cp_function_info *f = &scope->signature->function;
+	uint32_t i;
+
+	for (i = 0; i < f->static_count; i++)
+		if (!strcmp(f->statics[i].name, name) &&
+		    (all || cp_variable_in_scope(&f->statics[i], scope->frame.pc.v)))
+			put(found, n++,
+			    (struct cp_scope_name){ &f->statics[i], .local = true, .fixed = true });
+	return n;
+}
+
 size_t cp_scope_find(const struct cp_scope *scope, struct cp_arena *arena, const char *name,
 		     const struct cp_scope_name **ret)
 {
+	const bool described = scope->signature && scope->signature->described;
+	const size_t statics = described ? scope->signature->function.static_count : 0;
 	const struct cp_scope_name *all;
-	struct cp_scope_name *found, swap;
-	size_t count = cp_scope_names(scope, arena, &all), i, k, n = 0;
+	struct cp_scope_name *found;
+	size_t count = cp_scope_names(scope, arena, &all), i, n = 0;
 
-	found = cp_arena_array(arena, count + 1, sizeof(*found));
+	found = cp_arena_array(arena, count + statics + 1, sizeof(*found));
 	*ret = found;
-	for (i = 0; found && i < count; i++) {
-		if (strcmp(all[i].variable->name, name))
-			continue;
-		found[n++] = all[i];
-		for (k = n - 1; k && extent_of(&found[k]) <= extent_of(&found[k - 1]); k--) {
-			swap = found[k];
-			found[k] = found[k - 1];
-			found[k - 1] = swap;
-		}
-	}
-	return n;
+	if (!found)
+		return 0;
+	for (i = 0; i < count; i++)
+		if (!strcmp(all[i].variable->name, name))
+			put(found, n++, all[i]);
+	n = statics ? put_statics(scope, name, false, found, n) : n;
+	return n || !statics ? n : put_statics(scope, name, true, found, n);
 }
 
 /* An object without members has bytes that nobody cares for. */

@@ -19,13 +19,15 @@ struct cp_scope_name {
 	const struct cp_variable *variable;
 	bool local; /* else an argument */
 	size_t position; /* among those */
+	bool fixed; /* a static of the function: cp_static_thing() tells where it is */
 };
 
-/* All of a frame, arguments first, in the arena; *ret NULL: none. */
+/* All of a frame but statics, arguments first, in the arena; *ret NULL: none. */
 size_t cp_scope_names(const struct cp_scope *scope, struct cp_arena *arena,
 		      const struct cp_scope_name **ret);
 /* Orders names that may be the same so that the one that is meant comes first: of the
- * innermost block. Answers how many are called `name`; they are in the arena. */
+ * innermost block. Answers how many are called `name`, statics of the function among them;
+ * they are in the arena. */
 size_t cp_scope_find(const struct cp_scope *scope, struct cp_arena *arena, const char *name,
 		     const struct cp_scope_name **ret);
 /* Where it is, and what it holds if that is no memory. */

@@ -5,6 +5,7 @@
  */
 #include "inspect/statics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -12,6 +13,7 @@
 #include "image/jit.h"
 #include "image/location.h"
 #include "inspect/readable.h"
+#include "inspect/signature.h"
 
 #define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
 
@@ -69,6 +71,31 @@ static bool is_constructed(const struct asked *a, const struct cp_global *global
 		return true;
 	cp_read_exact(a->statics->memory, guard.v + a->of->bias, &done, 1);
 	return done;
+}
+
+struct cp_global cp_static_of(const struct cp_signature *signature,
+			      const struct cp_variable *variable, struct cp_arena *arena)
+{
+	const char *function = signature->function.name ? signature->function.name : "";
+	const size_t size = strlen(function) + strlen("()::") + strlen(variable->name) + 1;
+	char *name = cp_arena_alloc(arena, size);
+
+	if (name)
+		snprintf(name, size, "%s()::%s", function, variable->name);
+	return (struct cp_global){ .name = name ? name : variable->name,
+				   .line = variable->line,
+				   .language = signature->function.language,
+				   .variable = *variable };
+}
+
+const struct cp_variable *cp_static_in(const struct cp_signature *signature, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; signature->described && i < signature->function.static_count; i++)
+		if (!strcmp(signature->function.statics[i].name, name))
+			return &signature->function.statics[i];
+	return NULL;
 }
 
 bool cp_static_is_of_threads(const struct cp_global *global)

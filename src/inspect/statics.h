@@ -9,6 +9,8 @@
 #include "inspect/thing.h"
 #include "inspect/thread_locals.h"
 
+struct cp_signature;
+
 /* What tells where they are, all borrowed. */
 struct cp_statics {
 	const struct cp_reader *memory;
@@ -22,6 +24,11 @@ struct cp_statics {
 struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct cp_placed_image *of,
 				bool program, const struct cp_global *global);
 
+/* A static of a function, as those that are found by name are. The name is in the arena. */
+struct cp_global cp_static_of(const struct cp_signature *signature,
+			      const struct cp_variable *variable, struct cp_arena *arena);
+/* The one of that name in the function itself, whichever block it is in; NULL: none. */
+const struct cp_variable *cp_static_in(const struct cp_signature *signature, const char *name);
 /* Does each thread have one of its own? */
 bool cp_static_is_of_threads(const struct cp_global *global);
 

@@ -257,3 +257,37 @@ told() {
 		assert_equal "$condition: $(told -t Tree::step --when="$condition" -- ./outside)" "$condition: 1 0"
 	done
 }
+
+@test "a static of the function itself, not of another of its name" {
+	needs g++ jq
+	cat >own.cpp <<-'END'
+		int calls = 7;
+		__attribute__((noinline)) void count(int k) { static int calls = 100; calls += k; asm volatile(""); }
+		__attribute__((noinline)) void count(double k) { static int calls = 500; calls += (int)k; asm volatile(""); }
+		struct Box {
+			int held = 1;
+			__attribute__((noinline)) void hold() { static int calls = 300; calls += held; asm volatile(""); }
+		};
+		int main()
+		{
+			Box box;
+			for (int i = 0; i < 10; i++) {
+				count(1);
+				count(1.0);
+				box.hold();
+			}
+			return calls != 7;
+		}
+	END
+	for how in "g++ -O0" "g++ -O2" "clang++ -O1"; do
+		command -v "${how%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$how -g -o own own.cpp
+		# The value is that of before the call.
+		for wanted in 'count(int)|105|5' 'count(double)|508|8' 'Box::hold|303|3'; do
+			IFS='|' read -r function below calls <<<"$wanted"
+			assert_equal "$how $function: $(told -t "$function" --when="calls < $below" -- ./own)" \
+				"$how $function: $calls 0"
+		done
+	done
+}

@@ -334,3 +334,103 @@ text = "depth 0"' ]
 	done
 	finish
 }
+
+@test "a static of the frame's function, not of another of its name" {
+	needs g++
+	cat >statics.cpp <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		#define SAY(what, value) printf("%s %d\n", what, (int)(value))
+		static int calls = 7;
+		template <class T> struct Box {
+			__attribute__((noinline)) void hold(void (*next)())
+			{
+				static int held = sizeof(T);
+				held += 1000;
+				SAY(sizeof(T) == 1 ? "Box<char>::hold held" : "Box<long>::hold held", held);
+				next();
+				held++;
+			}
+		};
+		__attribute__((noinline)) void wait_here()
+		{
+			char c;
+			puts("ready");
+			fflush(stdout);
+			if (read(0, &c, 1) < 0)
+				calls++;
+		}
+		__attribute__((noinline)) void in_char() { Box<char>().hold(wait_here); calls++; }
+		__attribute__((noinline)) void in_long() { Box<long>().hold(in_char); calls++; }
+		__attribute__((noinline)) void count(double k, void (*next)())
+		{
+			static int calls = 500;
+			static thread_local int own = 30;
+			calls += (int)k;
+			own++;
+			SAY("count(double,·void·(*)()) own", own);
+			{
+				static int calls = 600;
+				calls += (int)k;
+				SAY("count(double,·void·(*)()) calls", calls);
+				SAY("count(double,·void·(*)()) ::calls", ::calls);
+				next();
+				calls += (int)k;
+			}
+			calls++;
+		}
+		__attribute__((noinline)) void inner() { count(2.0, in_long); calls++; }
+		__attribute__((noinline)) void count(int k, void (*next)())
+		{
+			static int calls = 100;
+			static thread_local int own = 20;
+			calls += k;
+			own++;
+			SAY("count(int,·void·(*)()) calls", calls);
+			SAY("count(int,·void·(*)()) own", own);
+			next();
+			calls++;
+		}
+		int main() { count(1, inner); return calls == 0; }
+	END
+	for compiler in "g++ -O0" "g++ -gdwarf-4 -O2" "clang++ -O0" "clang++ -O2"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -o statics statics.cpp
+		begin statics
+		while read -r frame name value; do
+			[ "$frame" != ready ] || continue
+			"$CPROF" inspect --frame="${frame//·/ }" "$pid" "$name" >got
+			sed -n 2p got | diff - <(echo "$name = $value") || { echo "$compiler: $frame"; return 1; } >&2
+		done <said
+		finish
+	done
+}
+
+@test "a member is no variable of its name where the object is not known" {
+	needs g++ gdb
+	cat >hidden.cpp <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		int total = 111;
+		struct Account {
+			int total = 5;
+			__attribute__((noinline)) int run(int n)
+			{
+				int r = total * n;
+				char c;
+				puts("ready");
+				fflush(stdout);
+				return read(0, &c, 1) ? r : 0;
+			}
+		};
+		int main(int count, char **) { return (new Account)->run(count) + total == 0; }
+	END
+	g++ -g -O2 -o hidden hidden.cpp
+	begin hidden
+	gdb -q -nx -batch -p "$pid" -ex 'frame apply all -q -c print total' >by_gdb 2>&1
+	grep -q 'value has been optimized out' by_gdb
+	"$CPROF" inspect --frame=Account::run "$pid" total ::total >got
+	tail -n +2 got | diff - <(printf '%s\n' 'total = <optimized out>' '::total = 111')
+	finish
+}

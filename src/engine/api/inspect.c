@@ -101,6 +101,9 @@ static bool scoped_thing(const struct asked *a, const char *name, struct cp_thin
 
 	if (!cp_scope_find(&a->scope, a->env.arena, name, &names))
 		return false;
+	if (names->fixed)
+		return engine_own_static(a->process, a->x->signature, names->variable, a->tid,
+					 &a->env, ret);
 	*ret = cp_scope_thing(&a->scope, &a->env, names);
 	return true;
 }
@@ -119,6 +122,9 @@ static bool local_thing(const struct asked *a, const char *name, struct cp_thing
 	if ((a->x->frame && !a->scoped) || !a->x->signature)
 		return false;
 	return find(a, name, ret) ||
+	       (!a->x->frame &&
+		engine_own_static(a->process, a->x->signature, cp_static_in(a->x->signature, name),
+				  a->tid, &a->env, ret)) ||
 	       (find(a, "this", &object) && cp_member_of_this(&a->env, &object, name, ret));
 }
 

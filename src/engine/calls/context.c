@@ -23,6 +23,7 @@
 #include "inspect/evaluate.h"
 #include "inspect/members.h"
 #include "inspect/shapes.h"
+#include "inspect/statics.h"
 
 /* ---- captures ---- */
 
@@ -130,7 +131,8 @@ static bool argument_named(const struct standing *st, const char *name, struct c
 	return false;
 }
 
-/* As the function would have it: an argument, a member of its object, what is outside. */
+/* As the function would have it: an argument, a static of its own, a member of
+ * its object, what is outside. */
 static CP_ERROR meant(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	struct standing *st = ctx;
@@ -138,6 +140,11 @@ static CP_ERROR meant(void *ctx, const char *name, const char *file, struct cp_t
 	struct cp_thing object;
 
 	if (!file && argument_named(st, name, ret))
+		return NULL;
+	if (!file &&
+	    engine_own_static(s->current.process, st->traced->signature,
+			      cp_static_in(st->traced->signature, name),
+			      s->current.thread ? s->current.thread->tid : 0, &st->env, ret))
 		return NULL;
 	if (!file && cp_signature_has_this(st->traced->signature) &&
 	    argument_named(st, "this", &object) && cp_member_of_this(&st->env, &object, name, ret))

@@ -12,6 +12,7 @@
 #include "engine/target/state.h"
 #include "image/jit.h"
 #include "inspect/outer_names.h"
+#include "inspect/signature.h"
 
 struct engine_variables {
 	struct cp_outer_names names;
@@ -162,4 +163,35 @@ bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *
 	    cp_static_is_of_threads(&outer->found.list.items[0]))
 		library = thread_library(p);
 	return outer && cp_outer_thing(env, outer, &statics, &of, is_of(p, image), name, ret);
+}
+
+static const cprof_image *image_of(const cprof_process *p, const struct cp_signature *signature)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && signature->image &&
+		    p->images.items[i]->assembly->image == signature->image)
+			return p->images.items[i];
+	return NULL;
+}
+
+bool engine_own_static(cprof_process *p, const struct cp_signature *signature,
+		       const struct cp_variable *own, int32_t tid,
+		       const struct cp_expression_env *env, struct cp_thing *ret)
+{
+	const cprof_image *image = own ? image_of(p, signature) : NULL;
+	struct cp_thread_library library = { 0 };
+	const struct cp_statics statics = statics_of(p, &library, tid, env->arena);
+	struct cp_placed_image of;
+	struct cp_global global;
+
+	if (!image)
+		return false;
+	of = (struct cp_placed_image){ image->assembly->image, image->bias };
+	global = cp_static_of(signature, own, env->arena);
+	if (cp_static_is_of_threads(&global))
+		library = thread_library(p);
+	*ret = cp_static_thing(&statics, &of, is_of(p, image), &global);
+	return true;
 }

@@ -11,6 +11,7 @@
 
 struct cp_global;
 struct cp_outer_name;
+struct cp_signature;
 struct engine_variables;
 /* A static variable, which lives as long as its object. */
 struct engine_static {
@@ -35,6 +36,11 @@ const struct cp_outer_name *engine_outer_name(cprof_assembly *assembly, const ch
 bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *name,
 			const char *file, int32_t tid, const struct cp_expression_env *env,
 			struct cp_thing *ret);
+/* A static of the function itself, for that thread. False: its object is not mapped, or `own`
+ * is NULL. */
+bool engine_own_static(cprof_process *p, const struct cp_signature *signature,
+		       const struct cp_variable *own, int32_t tid,
+		       const struct cp_expression_env *env, struct cp_thing *ret);
 /* The enum with an enumerator of that name, of the program or of its libraries; NULL: there is
  * none, or it names something else. */
 const struct cp_type *engine_enumeration(const cprof_process *p, bool program, const char *name);

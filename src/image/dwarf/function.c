@@ -28,7 +28,7 @@ struct reading {
 	struct cp_arena *arena;
 	struct cp_function_info *to;
 	bool ok; /* false: no memory */
-	CP_VEC(struct cp_variable) parameters, locals;
+	CP_VEC(struct cp_variable) parameters, locals, statics;
 	/* Variables of the abstract function, in its order. */
 	CP_VEC(struct cp_variable) abstract;
 };
@@ -218,27 +218,49 @@ static bool is_static(const struct cp_variable *v)
 	return v->locations.count == 1 && cp_location_is_static(at->expr, at->size);
 }
 
+/* One of an abstract function: a copy that tells no place has been taken for a local, and
+ * has the block. False: the copy tells all. */
+static bool take_copy(struct reading *r, struct cp_variable *v)
+{
+	size_t i;
+
+	for (i = 0; i < r->statics.count; i++)
+		if (r->statics.items[i].die == v->die)
+			return false;
+	for (i = 0; i < r->locals.count && r->locals.items[i].die != v->die;)
+		i++;
+	if (i == r->locals.count)
+		return true;
+	v->scope = r->locals.items[i].scope;
+	r->locals.count--;
+	memmove(&r->locals.items[i], &r->locals.items[i + 1],
+		(r->locals.count - i) * sizeof(*r->locals.items));
+	return true;
+}
+
 static void add_local(struct reading *r, const struct cp_die *die, const struct cp_attrs *a,
-		      const struct cp_extent *scope)
+		      const struct cp_extent *scope, bool abstract)
 {
 	struct cp_variable v;
 	uint64_t origin;
 
-	if (r->locals.count == MAX_VARIABLES || cp_attr_flag(&a->external) ||
-	    cp_attr_flag(&a->declaration))
+	if (r->locals.count == MAX_VARIABLES || cp_attr_flag(&a->declaration))
 		return;
 	v = variable(r, die, a, &origin);
-	/* Static ones are the program's, not the call's. */
-	if (!*v.name || is_static(&v))
+	if (!*v.name)
 		return;
 	v.scope = scope;
 	v.die = origin;
-	r->ok = cp_vec_push(&r->locals, v);
+	/* Static ones are the program's, not the call's. */
+	if (!is_static(&v))
+		r->ok = abstract || cp_attr_flag(&a->external) || cp_vec_push(&r->locals, v);
+	else if (r->statics.count < MAX_VARIABLES && (!abstract || take_copy(r, &v)))
+		r->ok = cp_vec_push(&r->statics, v);
 }
 
 /* Reads the variables among the children of the DIE just read, also those in
- * blocks, not those of inlined calls. */
-static void read_locals(struct reading *r, struct cp_walk *w)
+ * blocks, not those of inlined calls. Of an abstract function static ones alone. */
+static void read_locals(struct reading *r, struct cp_walk *w, bool abstract)
 {
 	const struct cp_extent *scopes[MAX_SCOPES] = { NULL };
 	struct cp_attrs a;
@@ -256,7 +278,7 @@ static void read_locals(struct reading *r, struct cp_walk *w)
 			return;
 		tag = die.abbrev->tag;
 		if (tag == DW_TAG_variable)
-			add_local(r, &die, &a, scopes[depth]);
+			add_local(r, &die, &a, scopes[depth], abstract);
 		if (!die.abbrev->children)
 			continue;
 		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
@@ -312,6 +334,31 @@ static void complete_parameters(struct reading *r, const struct origin *abstract
 	} else {
 		r->parameters.count = own;
 	}
+}
+
+/* The places of statics may be told of the abstract function alone. */
+static void complete_statics(struct reading *r, const struct origin *abstract)
+{
+	struct cp_unit *unit = r->unit;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+
+	if (!cp_die_at(abstract->unit, abstract->die, &w, &die, &a) || !die.abbrev->children)
+		return;
+	r->unit = abstract->unit;
+	read_locals(r, &w, true);
+	r->unit = unit;
+}
+
+/* The variables that were read, for who asked; NULL without memory. */
+static struct cp_variable *kept(struct reading *r, const struct cp_variable *items, size_t count)
+{
+	struct cp_variable *to = cp_arena_array(r->arena, count, sizeof(*to));
+
+	if (to && count)
+		memcpy(to, items, count * sizeof(*to));
+	return to;
 }
 
 /* ---- the function ---- */
@@ -378,21 +425,20 @@ static bool read_function(struct reading *r, uint64_t offset)
 		struct cp_walk again = w;
 
 		read_parameters(r, &w);
-		read_locals(r, &again);
+		read_locals(r, &again, false);
 	}
-	if (s.origin.die != offset || s.origin.unit != r->unit)
+	if (s.origin.die != offset || s.origin.unit != r->unit) {
 		complete_parameters(r, &s.origin);
-	to->parameters = cp_arena_array(r->arena, r->parameters.count, sizeof(*to->parameters));
+		complete_statics(r, &s.origin);
+	}
+	to->parameters = kept(r, r->parameters.items, r->parameters.count);
 	if (!to->parameters)
 		return false;
-	if (r->parameters.count)
-		memcpy(to->parameters, r->parameters.items,
-		       r->parameters.count * sizeof(*to->parameters));
 	to->parameter_count = (uint32_t)r->parameters.count;
-	to->locals = cp_arena_array(r->arena, r->locals.count, sizeof(*to->locals));
-	if (to->locals && r->locals.count)
-		memcpy(to->locals, r->locals.items, r->locals.count * sizeof(*to->locals));
+	to->locals = kept(r, r->locals.items, r->locals.count);
 	to->local_count = to->locals ? (uint32_t)r->locals.count : 0;
+	to->statics = kept(r, r->statics.items, r->statics.count);
+	to->static_count = to->statics ? (uint32_t)r->statics.count : 0;
 	return r->ok;
 }
 
@@ -433,6 +479,7 @@ static bool read_at(struct cp_debuginfo *all, uint64_t address, size_t level,
 		ok = read_function(&r, inlined) && read_frame(&r, function->die);
 	cp_vec_free(&r.parameters);
 	cp_vec_free(&r.locals);
+	cp_vec_free(&r.statics);
 	return ok;
 }
 
