@@ -266,37 +266,96 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 	return near ? cp_error_hint(err, "did you mean %s?", near) : err;
 }
 
+/* Says which other type was taken, where a name leaves it open. */
+static void note_type(struct cp_inspected *in, const char *name, const struct cp_found *found)
+{
+	const struct cp_found_type *t;
+	struct cp_buf text = { 0 };
+
+	/* It is in what the name does not say. */
+	if (!in->frames || strlen(found->types.items[0].name) <= strlen(name) ||
+	    !cp_ends_with(found->types.items[0].name, name))
+		return;
+	cp_buf_printf(&text, "%s is %s", name, found->types.items[0].name);
+	cp_vec_for_each(&found->types, t)
+		if (t > found->types.items && t < found->types.items + 4)
+			cp_buf_printf(&text, "%s%s",
+				      t == found->types.items + 1 ? "; also: " : ", ", t->name);
+	cp_buf_u8(&text, 0);
+	if (text.failed || !cp_vec_push(&in->notes, (char *)text.bytes))
+		cp_buf_free(&text);
+}
+
+/* The types of that name in one object; NULL: it has none. */
+static const struct cp_found *types_in(struct cp_inspected *in, const struct cp_object *o,
+				       const char *name, bool whole)
+{
+	struct cp_found *found = calloc(1, sizeof(*found));
+	struct cp_error *err = found ? cp_image_find_types(o->image, name, found) : NULL;
+
+	if (found && !err && found->types.count &&
+	    (!whole || !strcmp(found->types.items[0].name, name)) && cp_vec_push(&in->types, found))
+		return found;
+	if (found && !err)
+		cp_found_free(found);
+	cp_error_free(err);
+	free(found);
+	return NULL;
+}
+
+/* In what the function of the frame is in, from the inside: ns::Class::f has Class::T. */
+static const struct cp_found *types_of_frame(struct cp_inspected *in, const char *name)
+{
+	const struct cp_inspected_frame *f = in->frames ? in->frames->chosen : NULL;
+	CP_FREE char *scope = f && f->object && f->function ? strdup(f->function) : NULL;
+	const struct cp_found *found = NULL;
+	const char *last;
+
+	if (scope)
+		scope[cp_short_name(scope)] = '\0';
+	while (scope && *scope && !found) {
+		CP_FREE char *full = NULL;
+
+		if (asprintf(&full, "%s::%s", scope, name) < 0)
+			return NULL;
+		found = types_in(in, f->object, full, true);
+		last = cp_name_last_part(scope);
+		scope[last > scope + 1 ? last - scope - 2 : 0] = '\0';
+	}
+	return found;
+}
+
 static CP_ERROR find_type(void *ctx, const char *name, const struct cp_type **ret)
 {
 	struct cp_inspected *in = ctx;
-	const struct cp_named_type *known = known_type(in, name);
+	const struct cp_inspected_frame *f = in->frames ? in->frames->chosen : NULL;
+	const struct cp_named_type *known;
 	struct cp_named_type now = { 0 };
-	struct cp_found *found;
-	struct cp_error *err;
 	size_t i;
 
+	if (asprintf(&now.key, "%s\n%s", f && f->function ? f->function : "", name) < 0)
+		return cp_error_nomem();
+	known = known_type(in, now.key);
 	if (known) {
-		*ret = known->type;
-		return NULL;
-	}
-	for (i = 0; i < in->objects.list.count; i++) {
-		found = calloc(1, sizeof(*found));
-		if (!found)
-			return cp_error_nomem();
-		err = cp_image_find_types(in->objects.list.items[i].image, name, found);
-		if (err || !found->types.count || !cp_vec_push(&in->types, found)) {
-			cp_error_free(err);
-			cp_found_free(found);
-			free(found);
-			continue;
-		}
-		now = (struct cp_named_type){ strdup(name), found->types.items[0].type };
-		if (!now.key || !cp_vec_push(&in->known_types, now))
+		free(now.key);
+		now = *known;
+	} else {
+		now.found = f && !cp_starts_with(name, "::") ? types_of_frame(in, name) : NULL;
+		now.own = now.found != NULL;
+		for (i = 0; i < in->objects.list.count && !now.found; i++)
+			now.found = types_in(in, &in->objects.list.items[i], name, false);
+		if (!now.found) {
 			free(now.key);
-		*ret = now.type;
-		return NULL;
+			return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no type %s", name);
+		}
+		now.type = now.found->types.items[0].type;
+		if (!cp_vec_push(&in->known_types, now))
+			free(now.key);
 	}
-	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no type %s", name);
+	*ret = now.type;
+	if (!now.own)
+		note_type(in, name, now.found);
+	return NULL;
 }
 
 bool cp_inspected_template_of(void *ctx, uint64_t address, const char *constant,

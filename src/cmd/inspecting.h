@@ -34,6 +34,8 @@ struct cp_inspected {
 	CP_VEC(struct cp_named_type {
 		char *key;
 		const struct cp_type *type;
+		const struct cp_found *found; /* borrowed; NULL: an enumerator's */
+		bool own; /* of what the frame's function is in */
 	})
 	known_types;
 	struct cp_arena arena; /* of things */

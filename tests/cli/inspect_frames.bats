@@ -434,3 +434,54 @@ text = "depth 0"' ]
 	tail -n +2 got | diff - <(printf '%s\n' 'total = <optimized out>' '::total = 111')
 	finish
 }
+
+@test "a type's name means that of what the frame's function is in" {
+	needs g++
+	cat >tags.cpp <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		namespace first { struct Tag { char c[3]; }; Tag tag; }
+		namespace second {
+			struct Tag { char c[5]; };
+			struct Only { char c[9]; };
+			struct Holder {
+				struct Tag { char c[7]; } tag;
+				__attribute__((noinline)) void hold()
+				{
+					char c;
+					printf("Holder::hold %zu\nready\n", sizeof(Tag));
+					fflush(stdout);
+					if (read(0, &c, 1) < 0)
+						tag.c[0]++;
+				}
+			};
+			Tag tag;
+			Only only;
+			__attribute__((noinline)) void inner()
+			{
+				printf("second::inner %zu\n", sizeof(Tag));
+				Holder().hold();
+				tag.c[0]++;
+			}
+		}
+		namespace first {
+			__attribute__((noinline)) void outer()
+			{
+				printf("first::outer %zu\n", sizeof(Tag));
+				second::inner();
+				tag.c[0]++;
+			}
+		}
+		int main() { first::outer(); return second::only.c[0]; }
+	END
+	g++ -g -O0 -o tags tags.cpp
+	begin tags
+	while read -r frame size; do
+		[ "$frame" != ready ] || continue
+		"$CPROF" inspect --frame="$frame" "$pid" 'sizeof(Tag)' >got
+		tail -n +2 got | diff - <(echo "sizeof(Tag) = $size")
+	done <said
+	"$CPROF" inspect --frame=first::outer "$pid" 'sizeof(Only)' 'sizeof(second::Tag)' >got
+	tail -n +2 got | diff - <(printf '%s\n' 'sizeof(Only) = 9' '    Only is second::Only' 'sizeof(second::Tag) = 5')
+	finish
+}
