@@ -443,8 +443,23 @@ static long double as_float(struct operand a)
 	return a.kind == FLOAT ? a.f : a.large ? (long double)(uwide)a.i : (long double)a.i;
 }
 
+/* Beside text, a pointer is the text that it leads to, if it does. */
+static struct operand as_text(struct operand o)
+{
+	struct operand at = o;
+	unsigned i;
+
+	for (i = 0; i < SEARCH_DEPTH && at.kind == INTEGER && pointee(at.value) && at.i; i++)
+		at = of_value(pointee(at.value));
+	return at.kind == TEXT || at.kind == UNKNOWN ? at : o;
+}
+
 static struct operand combined(uint8_t op, struct operand a, struct operand b)
 {
+	if (is_comparison(op) && a.kind == TEXT)
+		b = as_text(b);
+	if (is_comparison(op) && b.kind == TEXT)
+		a = as_text(a);
 	if (a.kind == NAME || b.kind == NAME)
 		return a.kind == NAME ? with_name(op, b, a) : with_name(op, a, b);
 	if (a.kind == UNKNOWN || b.kind == UNKNOWN || a.kind == THING || b.kind == THING)

@@ -382,6 +382,32 @@ static bool is_ordered(uint8_t op)
 	return op >= CP_OP_LESS && op <= CP_OP_UNEQUAL;
 }
 
+static bool is_text(const struct part *p, const struct cp_condition_node *n)
+{
+	return n->op == CP_OP_TEXT || p->is_text || (p->type && cp_type_characters(p->type));
+}
+
+/* Beside text, a pointer is the text that it leads to; `literal`: is that written as such? */
+static CP_ERROR as_text(struct way *w, struct part *p, bool literal)
+{
+	const struct cp_type *type = p->type;
+	bool held = w->held;
+	unsigned i;
+
+	for (i = 0; i < LEVELS && is_pointer(p) && p->type->target && !cp_type_characters(p->type);
+	     i++) {
+		CP_TRY(follow(w, p));
+		CP_TRY(see_through(w, p));
+	}
+	if (!p->type || p->is_text || is_pointer(p) || p->type->kind == CP_TYPE_ARRAY ||
+	    has_forms(p))
+		return NULL;
+	if (literal)
+		return cp_error_new(CP_ERR_USAGE, 0, "no text: it is of type %s", text_of(type));
+	w->held = held;
+	return NULL;
+}
+
 static CP_ERROR binary(struct way *w, const struct cp_condition_node *n)
 {
 	const struct cp_condition_node *text = n->a->op == CP_OP_TEXT	? n->a
@@ -400,6 +426,10 @@ static CP_ERROR binary(struct way *w, const struct cp_condition_node *n)
 	CP_TRY(look(w, n->b, &b));
 	CP_TRY(operand(w, &a, is_ordered(n->op)));
 	CP_TRY(operand(w, &b, is_ordered(n->op)));
+	if (is_ordered(n->op) && is_text(&a, n->a))
+		CP_TRY(as_text(w, &b, n->a->op == CP_OP_TEXT));
+	if (is_ordered(n->op) && is_text(&b, n->b))
+		CP_TRY(as_text(w, &a, n->b->op == CP_OP_TEXT));
 	if (text && (!is_compared(n->op) || text->length >= w->signature->limits.string))
 		w->held = true;
 	if (!text && (a.is_text || b.is_text) && !is_compared(n->op))

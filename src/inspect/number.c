@@ -8,6 +8,9 @@
 #include "inspect/build.h"
 #include "inspect/condition.h"
 
+#define LINKS 16 /* of pointers to pointers to text */
+#define TEXT_MOST (UINT32_C(1) << 20) /* characters that are compared */
+
 __extension__ typedef unsigned __int128 uwide;
 
 static const struct cp_number none = { .kind = CP_NUMBER_NONE };
@@ -449,37 +452,72 @@ static bool pointers(const struct cp_expression_env *env, uint8_t op, struct cp_
 	return true;
 }
 
-/* The text that a thing is, if it is one. */
-static const cprof_value *text_of(const struct cp_expression_env *env, struct cp_thing *thing)
+/* The text that a thing is, or that pointers lead to; NULL: it is none, *null_ret: NULL is
+ * where it would be. */
+static const cprof_value *text_of(const struct cp_expression_env *env, struct cp_thing thing,
+				  bool *null_ret)
 {
-	const cprof_value *v = cp_thing_value(env, thing);
+	const struct cp_type *t;
+	const cprof_value *v;
+	struct cp_number n;
+	unsigned i;
 
-	return v && v->kind == CPROF_VALUE_STRING ? v : NULL;
+	for (i = 0; i < LINKS; i++) {
+		thing = cp_thing_referred(env, thing);
+		v = cp_thing_value(env, &thing);
+		if (v && v->kind == CPROF_VALUE_STRING)
+			return v;
+		t = cp_type_strip(thing.type);
+		if (thing.error || !t || t->kind != CP_TYPE_POINTER || !t->target)
+			return NULL;
+		n = cp_number_of(env, &thing);
+		*null_ret = n.kind == CP_NUMBER_INTEGER && !n.i;
+		if (*null_ret || n.kind != CP_NUMBER_INTEGER)
+			return NULL;
+		thing = cp_thing_at(t->target, (uint64_t)n.i);
+	}
+	return NULL;
 }
 
-/* Compares texts by what they say; false: not both are text. */
-static bool texts(const struct cp_expression_env *env, struct cp_thing *a, struct cp_thing *b,
-		  int *ret)
+/* Compares texts by what they say; no text is less. *done_ret false: not both are text. */
+static CP_ERROR texts(const struct cp_expression_env *env, const struct cp_thing *a,
+		      const struct cp_thing *b, int *ret, bool *done_ret)
 {
-	const cprof_value *x = text_of(env, a), *y = x ? text_of(env, b) : NULL;
+	struct cp_value_limits limits = *env->limits;
+	struct cp_expression_env whole = *env;
+	bool no_x = false, no_y = false;
+	const cprof_value *x, *y;
 	uint32_t n;
 
-	if (!y)
-		return false;
+	limits.string = limits.string > TEXT_MOST ? limits.string : TEXT_MOST;
+	whole.limits = &limits;
+	x = text_of(&whole, *a, &no_x);
+	y = text_of(&whole, *b, &no_y);
+	*done_ret = (x || no_x) && (y || no_y);
+	*ret = no_y - no_x;
+	if (!x || !y)
+		return NULL;
 	n = x->u.text.length < y->u.text.length ? x->u.text.length : y->u.text.length;
 	*ret = n ? memcmp(x->u.text.bytes, y->u.text.bytes, n) : 0;
+	if (!*ret && (x->cut || y->cut))
+		return cp_error_new(CP_ERR_USAGE, 0, "the texts are too long to be compared");
 	if (!*ret)
 		*ret = (x->u.text.length > n) - (y->u.text.length > n);
-	return true;
+	return NULL;
 }
 
-/* One of them is written as text. */
-static bool is_literal(const struct cp_thing *t)
+/* Is it written as text, or a library's? Pointers to characters compare as C has it. */
+static bool is_text(const struct cp_expression_env *env, const struct cp_thing *thing)
 {
-	const struct cp_type *type = cp_type_strip(t->type);
+	const struct cp_type *t = cp_type_strip(thing->type);
+	const cprof_value *v;
 
-	return type && type->kind == CP_TYPE_ARRAY && t->source == CPROF_SOURCE_CONST &&
-	       !t->in_memory;
+	if (t && t->kind == CP_TYPE_ARRAY)
+		return thing->source == CPROF_SOURCE_CONST && !thing->in_memory;
+	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
+		return false;
+	v = cp_thing_value(env, thing);
+	return v && v->kind == CPROF_VALUE_STRING;
 }
 
 CP_ERROR cp_number_binary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
@@ -487,9 +525,12 @@ CP_ERROR cp_number_binary(const struct cp_expression_env *env, uint8_t op, struc
 {
 	const struct cp_type *type = NULL;
 	struct cp_number x, y, n;
-	int order;
+	bool done = false;
+	int order = 0;
 
-	if (is_comparison(op) && (is_literal(a) || is_literal(b)) && texts(env, a, b, &order))
+	if (is_comparison(op) && (is_text(env, a) || is_text(env, b)))
+		CP_TRY(texts(env, a, b, &order, &done));
+	if (done)
 		return compared(env, op, order<0, !order, order> 0, ret);
 	x = cp_number_of(env, a);
 	y = cp_number_of(env, b);

@@ -76,12 +76,14 @@ static CP_ERROR ask_behind(struct question *q, struct cp_shape_scope *scope, boo
 
 static CP_ERROR ask_holds(struct question *q, struct cp_shape_scope *scope, bool *fits_ret)
 {
+	const char *const *terms = scope->row->terms;
+	bool choice = scope->row->kind == CP_SHAPE_CHOICE;
 	int64_t when = 0;
 
-	if ((scope->row->kind != CP_SHAPE_CHOICE && scope->row->kind != CP_SHAPE_HELD) ||
-	    !scope->row->terms[CP_TERM_when])
+	if ((!choice && scope->row->kind != CP_SHAPE_HELD) || !terms[CP_TERM_when])
 		return NULL;
-	CP_TRY(cp_shape_number(scope, CP_TERM_when, &when, &q->found));
+	CP_TRY(cp_shape_number(scope, choice && terms[CP_TERM_used] ? CP_TERM_used : CP_TERM_when,
+			       &when, &q->found));
 	q->count = when != 0;
 	*fits_ret = q->done = true;
 	return NULL;

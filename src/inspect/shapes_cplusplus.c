@@ -228,6 +228,7 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 	  {
 		  TERM(value) = "_M_ptr",
 		  TERM(when) = "!_M_refcount._M_pi || _M_refcount._M_pi->_M_use_count > 0",
+		  TERM(used) = "_M_ptr && _M_refcount._M_pi->_M_use_count > 0",
 		  TERM(none) = "expired",
 	  } },
 	{ "optional<*",
@@ -638,6 +639,7 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 	  {
 		  TERM(value) = "__ptr_",
 		  TERM(when) = "!__cntrl_ || __cntrl_->__shared_owners_ >= 0",
+		  TERM(used) = "__ptr_ && __cntrl_->__shared_owners_ >= 0",
 		  TERM(none) = "expired",
 	  } },
 	{ "optional<*",
