@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "tracer/calls/finish.h"
 #include "tracer/known/lookup.h"
 #include "tracer/lives/newborn.h"
@@ -25,8 +27,7 @@
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 
-/* So much time may lie between a fork and our seeing the child. */
-#define JUST_NS CP_NS_PER_S
+#define BIRTH_FIELD 22 /* of /proc/PID/stat: in ticks since the machine started */
 
 static bool same_memory(pid_t a, pid_t b)
 {
@@ -94,9 +95,19 @@ static struct space *copy(const struct space *from, pid_t pid)
 	return NULL;
 }
 
-static bool is_recent(uint64_t ns)
+/* Was the process perhaps born before that? Between a fork and our seeing the child lies as
+ * much time as others need the processors for. */
+static bool is_older(pid_t pid, uint64_t ns)
 {
-	return cp_now() - ns < JUST_NS;
+	uint64_t tick = CP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), ticks, age;
+	struct timespec now;
+	char word[32];
+
+	if (!cp_file_stat_field(pid, BIRTH_FIELD, word, sizeof(word)) ||
+	    !cp_parse_u64(word, UINT64_MAX / tick, &ticks) || clock_gettime(CLOCK_BOOTTIME, &now))
+		return true;
+	age = (uint64_t)now.tv_sec * CP_NS_PER_S + (uint64_t)now.tv_nsec - ticks * tick;
+	return age + 2 * tick >= cp_now() - ns;
 }
 
 static bool same_field(pid_t a, pid_t b, unsigned field)
@@ -137,7 +148,7 @@ static bool is_copy(const struct space *space, pid_t pid)
 	if (!areas)
 		return holds(fd, space->annotated.items[0], CPROF_TRACE_MAGIC);
 	return holds(fd, space->table->areas.items[0].address, CP_AREA_MAGIC) ||
-	       (is_recent(space->grown_ns) && same_layout(pid, space->pid));
+	       (is_older(pid, space->grown_ns) && same_layout(pid, space->pid));
 }
 
 /* The space that `pid` got its memory from: its parent's, or, when that is not
@@ -172,9 +183,9 @@ struct space *inherit_space(struct tracer *tr, pid_t pid, pid_t parent)
 		return from;
 	}
 	space = copy(from, pid);
-	if (space && is_recent(from->grown_ns) && newborn_lacks(space, from))
+	if (space && is_older(pid, from->grown_ns) && newborn_lacks(space, from))
 		space->older_than = from;
-	else if (space && is_recent(from->changed_ns))
+	else if (space && is_older(pid, from->changed_ns))
 		sites_sync(space);
 	return space;
 }

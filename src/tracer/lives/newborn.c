@@ -76,7 +76,9 @@ bool newborn_lacks(const struct space *space, const struct space *from)
 
 	cp_vec_for_each(&space->table->areas, area)
 		if (!read_header(from, area, &there) || !read_header(space, area, &here) ||
-		    !same_state(&here, &there))
+		    !same_state(&here, &there) ||
+		    !has_part(space, from, area->address + CP_AREA_HEAD,
+			      area->address + area->size))
 			return true;
 	return lacks_code(space, from);
 }
