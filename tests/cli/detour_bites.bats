@@ -659,6 +659,72 @@ END
 	done
 }
 
+# A thread that sleeps has the base of its ring yet when cprof has gone, and the next one, too.
+@test "who sleeps from one session into the third" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >sleeps.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile int sum;
+static int wakes[2];
+__attribute__((noinline, noclone)) void work(int n) { for (int i = 0; i < n; i++) sum += i; }
+static void *sleeper(void *p)
+{
+	char c;
+	while (read(wakes[0], &c, 1) == 1) { work(3); work(4); printf("%c\n", c); }
+	return p;
+}
+static void *busy(void *p)
+{
+	for (;;) { work(2); usleep(300); }
+	return p;
+}
+int main(void)
+{
+	char c;
+	pthread_t t;
+	setvbuf(stdout, 0, _IONBF, 0);
+	if (pipe(wakes)) return 1;
+	pthread_create(&t, 0, sleeper, 0);
+	pthread_create(&t, 0, busy, 0);
+	while (read(0, &c, 1) == 1) {
+		work(5);
+		if (write(wakes[1], &c, 1) != 1) return 1;
+	}
+	puts("over");
+}
+END
+	gcc -O1 -g -pthread -o sleeps sleeps.c
+	calls_come() { "$CPROF" ctl "$program" status 2>err.ctl | grep -Eq '^  calls .* [1-9][0-9,]* events'; }
+	says() { grep -qx "$1" out; }
+	session() { # WORD: the sleeper wakes up in it, and says so
+		"$CPROF" attach -q -o x.data -t work "$program" 2>err.cprof 3>&- 9>&- &
+		local controller=$!
+		until_true calls_come
+		printf %s "$1" >&9
+		until_true says "$1"
+		kill -TERM "$controller"
+		wait "$controller"
+	}
+	mkfifo in
+	./sleeps <in >out 2>err 3>&- &
+	program=$!
+	started+=("$program")
+	exec 9>in
+	session a
+	# It has a ring, which must not go while it sleeps.
+	grep -q cprof-rings "/proc/$program/maps"
+	for _ in 1 2 3 4 5; do
+		"$CPROF" attach -q -d 300ms -o x.data -t work "$program" 9>&-
+		grep -q cprof-rings "/proc/$program/maps"
+	done
+	session b
+	exec 9>&-
+	wait "$program"
+	assert_equal "$(tr '\n' ' ' <out)" "a b over "
+}
+
 # What detours need below 2 GiB stands below such a program, not in the way of its heap.
 @test "a program at a low address whose heap grows past 2 GiB" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"

@@ -102,6 +102,7 @@ void rings_mark_stale(struct rings *rings, uint32_t ring)
 {
 	if (ring <= CP_RINGS_CLOSED)
 		return;
+	rings->stale = true;
 	rings->uses[ring].taken = true;
 	cp_records_create_at(ring_at(rings, ring), rings->log, rings->turn);
 	cp_records_ask(ring_at(rings, ring), UINT64_MAX, 0);

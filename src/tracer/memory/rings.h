@@ -42,6 +42,7 @@ struct rings {
 	uint16_t turn; /* the first one, of each */
 	size_t size; /* of each */
 	struct ring_use *uses; /* owned; of each */
+	bool stale; /* somebody may have one since before: they stay mapped */
 };
 
 /* Of the file `fd`, which it takes, closed. NULL: without memory. */

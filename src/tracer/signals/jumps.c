@@ -193,7 +193,8 @@ void jumps_unmap(struct tracer *tr, struct injection *in)
 	cp_vec_for_each(&space->chunks, c)
 		unmap(in, c->address, c->size);
 	space->chunks.count = 0;
-	if (has_others(tr, in) || space->left)
+	/* Who sleeps since an earlier session has a ring that nobody gave it in this one. */
+	if (has_others(tr, in) || space->left || rings->stale)
 		return;
 	unmap(in, rings->zero, rings->size);
 	unmap(in, rings->base, space->rings_mapped * rings->size);
