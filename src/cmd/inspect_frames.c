@@ -141,6 +141,7 @@ static bool look_asleep(struct looking *l, pid_t tid)
 			return true;
 		i->out->size = size;
 		i->json = json;
+		cp_watched_drop(i, tid);
 		cp_inspect_drop_errors(i, errors);
 		if (!before.lacks)
 			cp_error_free(l->lacks);
@@ -183,6 +184,7 @@ static void look_at_held(void *ctx, const struct cp_leaves *leaves, bool held)
 	const struct cp_leaf *leaf;
 
 	forget(l);
+	cp_watched_drop(l->i, 0);
 	l->i->leaves = leaves;
 	cp_vec_for_each(&leaves->list, leaf)
 		if (is_chosen(l->i, leaf->tid))

@@ -69,6 +69,16 @@ void cp_watched_look(struct cp_inspect *i)
 	i->json = json;
 }
 
+void cp_watched_drop(struct cp_inspect *i, pid_t tid)
+{
+	struct cp_watched_row *row;
+
+	if (i->watched)
+		cp_vec_for_each(&i->watched->rows, row)
+			if (!tid || row->tid == tid)
+				row->fresh = false;
+}
+
 void cp_watched_lacks(struct cp_inspect *i, const char *why)
 {
 	struct cp_watched_row *row = row_of(i, 0);

@@ -29,6 +29,8 @@ struct cp_watched {
 /* Looks at all expressions, of the thread and frame that are chosen; a look for the same
  * thread in the same round replaces the one before. */
 void cp_watched_look(struct cp_inspect *i);
+/* What this round's looks at the thread (0: at any) have seen does not count: it woke up. */
+void cp_watched_drop(struct cp_inspect *i, pid_t tid);
 /* No thread has the frame that is wanted. */
 void cp_watched_lacks(struct cp_inspect *i, const char *why);
 /* The round is over: shows what changed. An error where nothing can be shown any more. */
