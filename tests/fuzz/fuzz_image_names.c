@@ -56,14 +56,19 @@ static void look_for(struct cp_image *image, const char *name)
 {
 	const struct cp_global_query query = { .name = name },
 				     in_file = { .name = name, .file = "seed_names.cpp" };
+	struct cp_error *err;
 	struct cp_found found;
 
 	look(image, &query);
 	look(image, &in_file);
-	if (!cp_image_find_enumerators(image, name, &found))
+	err = cp_image_find_enumerators(image, name, &found);
+	if (!err)
 		cp_found_free(&found);
-	if (!cp_image_find_types(image, name, &found))
+	cp_error_free(err);
+	err = cp_image_find_types(image, name, &found);
+	if (!err)
 		cp_found_free(&found);
+	cp_error_free(err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
