@@ -5,13 +5,6 @@
 load helpers
 load inspected
 
-# called PROGRAM FUNCTION CONDITION: how many calls it holds for; none is left out
-called() {
-	separately "$CPROF" run -q -t "$2" -a --when="$3" -o rec -- "./$1" < <(echo)
-	assert_equal "$stderr" ""
-	"$CPROF" report --json rec | jq '.calls.total // ([.calls.functions[].calls] | add // 0)'
-}
-
 @test "what Rust's references lead to is text beside text" {
 	needs rustc
 	cat >texts.rs <<-'END'

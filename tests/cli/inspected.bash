@@ -26,6 +26,13 @@ inspect() {
 	"$CPROF" inspect --json "$pid" "$@" >json
 }
 
+# called PROGRAM FUNCTION CONDITION: how many calls it holds for; none is left out
+called() {
+	separately "$CPROF" run -q -t "$2" -a --when="$3" -o rec -- "./$1" < <(echo)
+	assert_equal "$stderr" ""
+	"$CPROF" report --json rec | jq '.calls.total // ([.calls.functions[].calls] | add // 0)'
+}
+
 complain() {
 	echo "$1" >&2
 	return 1

@@ -268,6 +268,21 @@ static void note_walked(cprof_session *s, size_t count, enum cp_unwind_end end)
 		};
 }
 
+struct cp_unwind_capture engine_unwind_capture(const struct engine_capture *c, pid_t pid)
+{
+	return (struct cp_unwind_capture){
+		.regs = c->regs,
+		.stack_base = c->stack_base,
+		.stack = c->stack,
+		.stack_size = c->stack_size,
+		.below_base = c->below_base,
+		.below = c->below,
+		.below_size = c->below_size,
+		.held = c->held,
+		.pid = pid,
+	};
+}
+
 static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
 			size_t *count_ret, enum cp_unwind_end *end_ret)
 {
@@ -280,20 +295,12 @@ static bool walk_frames(cprof_session *s, const struct cp_regs *seed, bool frame
 	const struct engine_capture *c = &s->current.capture;
 	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
 	cprof_process *p = s->current.process;
-	struct cp_unwind_capture capture = {
-		.regs = seed ? *seed : c->regs,
-		.stack_base = c->stack_base,
-		.stack = c->stack,
-		.stack_size = c->stack_size,
-		.below_base = c->below_base,
-		.below = c->below,
-		.below_size = c->below_size,
-		/* A thread that is walked from a seed does not run, or the caller knows
-		 * what it does. */
-		.held = c->held || seed || unwinder == CP_UNWINDER_LIBUNWIND_PTRACE,
-		.pid = p->pid,
-	};
+	struct cp_unwind_capture capture = engine_unwind_capture(c, p->pid);
 
+	if (seed)
+		capture.regs = *seed;
+	/* A thread that is walked from a seed does not run, or the caller knows what it does. */
+	capture.held |= seed || unwinder == CP_UNWINDER_LIBUNWIND_PTRACE;
 	if (!seed && !frame_pointers && is_walked(s)) {
 		*count_ret = s->walked.count;
 		*end_ret = s->walked.end;

@@ -22,6 +22,8 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 /* The same, for who asks no more than whether it was walked before: of code that nobody met
  * before nothing is noticed. */
 bool engine_walk_again(cprof_session *s, size_t *count_ret, enum cp_unwind_end *end_ret);
+/* What a walk of it begins with; the stack is borrowed from it. */
+struct cp_unwind_capture engine_unwind_capture(const struct engine_capture *c, pid_t pid);
 /* Does the current capture lack the stack below a signal handler's? The tracer then
  * knows where to look the next time. */
 bool engine_lacks_stack(cprof_session *s);

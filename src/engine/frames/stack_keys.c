@@ -75,13 +75,7 @@ static bool find_capture(const cprof_session *s, struct cp_unwind_capture *ret)
 	if (!c->recorded || s->unwinder != CPROF_UNWINDER_OWN || c->held || !c->stack ||
 	    s->current.sample || s->current.repeat)
 		return false;
-	*ret = (struct cp_unwind_capture){
-		.regs = c->regs,
-		.stack_base = c->stack_base,
-		.stack = c->stack,
-		.stack_size = c->stack_size,
-		.pid = s->current.process->pid,
-	};
+	*ret = engine_unwind_capture(c, s->current.process->pid);
 	return true;
 }
 

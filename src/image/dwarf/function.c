@@ -300,6 +300,15 @@ static bool is_imaginary(const struct cp_variable *v, size_t position)
 	return v->artificial && position;
 }
 
+/* What is in the abstract function; false: nothing. */
+static bool walk_abstract(const struct origin *abstract, struct cp_walk *ret)
+{
+	struct cp_attrs a;
+	struct cp_die die;
+
+	return cp_die_at(abstract->unit, abstract->die, ret, &die, &a) && die.abbrev->children;
+}
+
 /* The copy lacks parameters that the compiler dropped; the abstract function
  * has all of them, in their order. */
 static void complete_parameters(struct reading *r, const struct origin *abstract)
@@ -307,11 +316,9 @@ static void complete_parameters(struct reading *r, const struct origin *abstract
 	struct cp_unit *unit = r->unit;
 	size_t own = r->parameters.count, kept = own, i, k;
 	struct cp_variable *v;
-	struct cp_attrs a;
 	struct cp_walk w;
-	struct cp_die die;
 
-	if (!cp_die_at(abstract->unit, abstract->die, &w, &die, &a) || !die.abbrev->children)
+	if (!walk_abstract(abstract, &w))
 		return;
 	r->unit = abstract->unit;
 	read_parameters(r, &w);
@@ -340,11 +347,9 @@ static void complete_parameters(struct reading *r, const struct origin *abstract
 static void complete_statics(struct reading *r, const struct origin *abstract)
 {
 	struct cp_unit *unit = r->unit;
-	struct cp_attrs a;
 	struct cp_walk w;
-	struct cp_die die;
 
-	if (!cp_die_at(abstract->unit, abstract->die, &w, &die, &a) || !die.abbrev->children)
+	if (!walk_abstract(abstract, &w))
 		return;
 	r->unit = abstract->unit;
 	read_locals(r, &w, true);
