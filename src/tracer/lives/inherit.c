@@ -95,19 +95,20 @@ static struct space *copy(const struct space *from, pid_t pid)
 	return NULL;
 }
 
-/* Was the process perhaps born before that? Between a fork and our seeing the child lies as
- * much time as others need the processors for. */
-static bool is_older(pid_t pid, uint64_t ns)
+/* When the process was born, by cp_now(), or before that; 0: not known. Between a fork and our
+ * seeing the child lies as much time as others need the processors for. */
+static uint64_t born_at(pid_t pid)
 {
-	uint64_t tick = CP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), ticks, age;
-	struct timespec now;
+	uint64_t tick = CP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), ticks, now = cp_now(), age;
+	struct timespec boot;
 	char word[32];
 
 	if (!cp_file_stat_field(pid, BIRTH_FIELD, word, sizeof(word)) ||
-	    !cp_parse_u64(word, UINT64_MAX / tick, &ticks) || clock_gettime(CLOCK_BOOTTIME, &now))
-		return true;
-	age = (uint64_t)now.tv_sec * CP_NS_PER_S + (uint64_t)now.tv_nsec - ticks * tick;
-	return age + 2 * tick >= cp_now() - ns;
+	    !cp_parse_u64(word, UINT64_MAX / tick, &ticks) || clock_gettime(CLOCK_BOOTTIME, &boot))
+		return 0;
+	age = (uint64_t)boot.tv_sec * CP_NS_PER_S + (uint64_t)boot.tv_nsec - ticks * tick +
+	      2 * tick;
+	return age < now ? now - age : 0;
 }
 
 static bool same_field(pid_t a, pid_t b, unsigned field)
@@ -148,7 +149,7 @@ static bool is_copy(const struct space *space, pid_t pid)
 	if (!areas)
 		return holds(fd, space->annotated.items[0], CPROF_TRACE_MAGIC);
 	return holds(fd, space->table->areas.items[0].address, CP_AREA_MAGIC) ||
-	       (is_older(pid, space->grown_ns) && same_layout(pid, space->pid));
+	       (born_at(pid) <= space->grown_ns && same_layout(pid, space->pid));
 }
 
 /* The space that `pid` got its memory from: its parent's, or, when that is not
@@ -175,6 +176,7 @@ struct space *inherit_space(struct tracer *tr, pid_t pid, pid_t parent)
 {
 	bool shared;
 	struct space *from = origin(tr, pid, parent, &shared), *space;
+	uint64_t born;
 
 	if (!from)
 		return space_create(pid);
@@ -183,9 +185,12 @@ struct space *inherit_space(struct tracer *tr, pid_t pid, pid_t parent)
 		return from;
 	}
 	space = copy(from, pid);
-	if (space && is_older(pid, from->grown_ns) && newborn_lacks(space, from))
+	if (!space)
+		return NULL;
+	born = born_at(pid);
+	if (born <= from->grown_ns && newborn_lacks(space, from))
 		space->older_than = from;
-	else if (space && is_older(pid, from->changed_ns))
+	else if (born <= from->changed_ns)
 		sites_sync(space);
 	return space;
 }
