@@ -5,7 +5,8 @@
  * evaluated with registers that hold names instead of values: far apart, so
  * that the sum of one of them and an offset tells which one it was. What does
  * more to a register, such as adding another one, is computed when the registers
- * are known, as far as they are enough.
+ * are known, as far as they are enough. A number of the program's may look like a
+ * name, so all is done again with other names: what stays is a number.
  *
  *     fbreg -20, frame base call_frame_cfa     =>  sp + 8 - 20
  *     breg5 0, breg4 0, plus, stack_value      =>  later
@@ -18,6 +19,7 @@
 
 #define SHIFT CP_LOCATION_NAME_SHIFT
 #define FRAME_POINTER_BASE 0x56 /* DW_OP_reg6 */
+#define AGAIN_SHIFT 20
 #define FAR (INT64_C(1) << 31)
 #define MAX_DEPTH 16
 
@@ -32,6 +34,20 @@ static bool split(uint64_t value, uint8_t *number_ret, int64_t *offset_ret)
 	*number_ret = (uint8_t)(number - 1);
 	*offset_ret = offset;
 	return true;
+}
+
+/* The name of a register: the second time another one. */
+static uint64_t name_of(unsigned number, bool again)
+{
+	return ((uint64_t)number + 1) << SHIFT |
+	       (again ? ((uint64_t)number + 1) << AGAIN_SHIFT : 0);
+}
+
+/* As split(), of a value that was `again` with the other names. */
+static bool split_surely(uint64_t value, uint64_t again, struct cp_piece *p)
+{
+	return split(value, &p->number, &p->offset) &&
+	       again == name_of(p->number, true) + (uint64_t)p->offset;
 }
 
 /* A DWARF register as a piece; false: it is not captured. */
@@ -58,8 +74,9 @@ static bool register_piece(const struct cp_arch *arch, uint64_t number, struct c
 	return false;
 }
 
-static bool to_piece(const struct cp_arch *arch, const struct cp_located *part, uint64_t room,
-		     struct cp_piece *p)
+/* `again`: with the other names. */
+static bool to_piece(const struct cp_arch *arch, const struct cp_located *part,
+		     const struct cp_located *again, uint64_t room, struct cp_piece *p)
 {
 	uint64_t most = part->kind == CP_LOCATED_BYTES ? part->value : room;
 
@@ -72,13 +89,11 @@ static bool to_piece(const struct cp_arch *arch, const struct cp_located *part, 
 		return register_piece(arch, part->value, p);
 	case CP_LOCATED_MEMORY:
 		p->where = CP_PIECE_MEMORY;
-		return split(part->value, &p->number, &p->offset);
+		return split_surely(part->value, again->value, p);
 	case CP_LOCATED_VALUE:
 		p->where = CP_PIECE_SUM;
-		if (split(part->value, &p->number, &p->offset))
-			return true;
-		if (cp_location_is_name(part->value))
-			return false;
+		if (part->value != again->value)
+			return split_surely(part->value, again->value, p);
 		p->number = UINT8_MAX; /* a number of its own */
 		p->offset = (int64_t)part->value;
 		return true;
@@ -211,44 +226,74 @@ static void fill_padding(const struct cp_type *type, struct cp_piece *p)
 	p->offset = 0;
 }
 
+/* Where a frame that stands at `pc` is. */
+struct standing {
+	const struct cp_arch *arch;
+	const struct cp_location *base;
+	int64_t cfa_offset;
+	bool below; /* the frame pointer is known to be below the return address */
+};
+
+/* Evaluates with names for registers. */
+static enum cp_location_status with_names(const struct standing *f, const struct cp_location *at,
+					  bool again, struct cp_located parts[CP_LOCATED_MAX],
+					  size_t *count_ret)
+{
+	struct cp_regs regs = { .known = UINT64_MAX };
+	struct cp_location_env env = { .arch = f->arch, .regs = &regs, .named = true };
+	unsigned i;
+
+	for (i = 0; i < CP_REG_MAX; i++)
+		regs.r[i] = name_of(i, again);
+	env.cfa = regs.r[f->arch->sp] + (uint64_t)f->cfa_offset;
+	if (f->below)
+		regs.r[f->arch->fp] = env.cfa - 16;
+	env.frame_base = f->base ? f->base->expr : NULL;
+	env.frame_base_size = f->base ? f->base->size : 0;
+	*count_ret = 0;
+	return cp_location_evaluate(&env, at->expr, at->size, parts, count_ret);
+}
+
 void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret)
 {
 	const struct cp_location *at = cp_location_at(&v->locations, pc);
 	const struct cp_location *base = cp_location_at(&s->function.frame_base, pc);
 	const struct cp_type *t = cp_type_strip(v->type);
-	struct cp_located parts[CP_LOCATED_MAX];
-	struct cp_regs regs = { .known = UINT64_MAX };
-	struct cp_location_env env = { .arch = s->arch, .regs = &regs, .named = true };
+	struct cp_located parts[CP_LOCATED_MAX], again[CP_LOCATED_MAX];
+	/* Behind `pop %rbp` the frame is still where it was, below the caller's. */
+	struct standing frame = {
+		.arch = s->arch,
+		.base = base,
+		.cfa_offset = cfa_offset,
+		.below = pc != s->function.low && base && base->size == 1 &&
+			 s->arch == &cp_arch_x86_64 && base->expr[0] == FRAME_POINTER_BASE,
+	};
 	enum cp_location_status status;
-	bool frame = false;
 	uint64_t done = 0;
-	size_t count = 0, i;
+	size_t count = 0, count_again = 0, i;
 
 	*ret = (struct cp_place){ .how = CP_PLACE_GONE };
 	if (!at || !at->size || !t)
 		return;
-	for (i = 0; i < CP_REG_MAX; i++)
-		regs.r[i] = (i + 1) << SHIFT;
-	env.cfa = regs.r[s->arch->sp] + (uint64_t)cfa_offset;
-	/* Behind `pop %rbp` the frame is still where it was, below the caller's. */
-	if (pc != s->function.low && base && base->size == 1 && s->arch == &cp_arch_x86_64 &&
-	    base->expr[0] == FRAME_POINTER_BASE) {
-		regs.r[s->arch->fp] = env.cfa - 16;
-		frame = true;
-	}
-	env.frame_base = base ? base->expr : NULL;
-	env.frame_base_size = base ? base->size : 0;
 	ret->how = CP_PLACE_UNSUPPORTED;
-	status = cp_location_evaluate(&env, at->expr, at->size, parts, &count);
+	status = with_names(&frame, at, false, parts, &count);
+	if (status == CP_LOCATION_OK) {
+		status = with_names(&frame, at, true, again, &count_again);
+		if (status != CP_LOCATION_OK || count != count_again)
+			status = CP_LOCATION_UNKNOWN; /* a jump, decided by a name */
+	}
 	if (status == CP_LOCATION_UNKNOWN)
-		put_off(at, base, frame, cfa_offset, t->size, ret);
+		put_off(at, base, frame.below, cfa_offset, t->size, ret);
 	if (status != CP_LOCATION_OK)
 		return;
 	for (i = 0; i < count && done < t->size; i++) {
 		ret->pieces[i].at = (uint32_t)done;
-		if (!to_piece(s->arch, &parts[i], t->size - done, &ret->pieces[i]))
+		if (!to_piece(s->arch, &parts[i], &again[i], t->size - done, &ret->pieces[i])) {
+			if (parts[i].kind == CP_LOCATED_VALUE)
+				put_off(at, base, frame.below, cfa_offset, t->size, ret);
 			return;
+		}
 		fill_padding(t, &ret->pieces[i]);
 		done += ret->pieces[i].size;
 		ret->count++;

@@ -516,7 +516,11 @@ static void json_float(struct cp_buf *out, const cprof_value *v)
 	char text[40];
 
 	shortest(text, v->u.f, v->size == 4);
-	cp_buf_printf(out, isfinite(v->u.f) ? "%s" : "\"%s\"", text);
+	if (!strcmp(text,
+		    "-0")) /* many a reader takes that for a whole number, which has no sign */
+		cp_buf_str(out, "-0.0");
+	else
+		cp_buf_printf(out, isfinite(v->u.f) ? "%s" : "\"%s\"", text);
 }
 
 /* A number if a reader's double holds all of it. */

@@ -1,0 +1,33 @@
+#!/usr/bin/env bats
+# cprof inspect beside gdb, over a generated program that holds all kinds of variables,
+# static and in frames; with all compilers and optimisations in the long run.
+
+load helpers
+load inspected
+
+# judge LANGUAGE LEAST COMPILER...: nothing differs, gdb knows nothing more
+judge() {
+	CPROF=$CPROF "$SOURCES/scripts/judge-inspect" --stop --least="$2" "$1" "${@:3}" >judged ||
+		complain "$(cat judged)"
+}
+
+# each OPTIONS COMPILER...: $all, with each optimisation and format
+each() {
+	local level format compiler
+	all=()
+	for level in -O0 -Og -O1 -O2 -O3; do
+		for format in -gdwarf-5 -gdwarf-4; do
+			for compiler in "${@:2}"; do
+				! command -v "${compiler%% *}" >/dev/null || all+=("$compiler $1 $format $level")
+			done
+		done
+	done
+}
+
+@test "variables of C are gdb's, static and in frames" {
+	needs gdb python3 gcc
+	all=("gcc -w -g -O0" "gcc -w -g -O2")
+	! command -v clang >/dev/null || all+=("clang -w -g -O2")
+	[ -z "${CPROF_TEST_LONG:-}" ] || each -w gcc clang
+	judge c 600 "${all[@]}"
+}

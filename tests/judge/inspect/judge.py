@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scripts/judge-inspect: see there."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from agree import Agreement # pylint: disable=wrong-import-position
+
+CPROF = os.environ.get("CPROF", os.path.join(HERE, "../../../build/cprof"))
+
+
+class Program:
+    """One that was started, up to where it waits in read()."""
+
+    def __init__(self, path):
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if b"ready" not in self.process.stdout.readline():
+            sys.exit(f"{path} is not ready")
+        self.pid = self.process.pid
+        while True:
+            with open(f"/proc/{self.pid}/syscall", encoding="utf-8") as file:
+                if file.read().startswith("0 0x0 "): # read(0, ...)
+                    return
+            time.sleep(0.001)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait()
+
+
+def inspect(*arguments):
+    run = subprocess.run([CPROF, "inspect", "--json", "--depth=8", *arguments], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, check=False)
+    if run.returncode < 0 or (not run.stdout and run.returncode != 1):
+        sys.exit(f"cprof inspect {' '.join(arguments)}: {run.returncode}: {run.stderr.decode()}")
+    return json.loads(run.stdout or b"[]")
+
+
+def gdbs(pid, names, directory, language):
+    said, expressions = os.path.join(directory, "said"), os.path.join(directory, "expressions")
+    with open(expressions, "w", encoding="utf-8") as file:
+        file.write("".join(name + "\n" for name in names))
+    environment = {**os.environ, "SAID": said, "EXPRESSIONS": expressions}
+    if language == "rust":
+        root = subprocess.run(["rustc", "--print", "sysroot"], stdout=subprocess.PIPE, check=True).stdout
+        environment["RUST_ETC"] = os.path.join(root.decode().strip(), "lib/rustlib/etc")
+    environment["GDB_LANGUAGE"] = {"c": "c", "cpp": "c++", "rust": "rust"}[language]
+    log = subprocess.run(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex",
+                          "set auto-load no", "-p", str(pid), "-x", os.path.join(HERE, "said_by_gdb.py")],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         check=False, env=environment).stdout
+    if not os.path.exists(said):
+        sys.exit("gdb said nothing:\n" + log.decode(errors="replace"))
+    with open(said, encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return [r for r in records if "frame" in r], [r for r in records if "static" in r]
+
+
+def visible(values):
+    """By name; what is hidden by a variable of an inner block is not."""
+    found = {}
+    for value in values:
+        if not any(note.startswith("hidden by") for note in value.get("notes", ())):
+            found[value["expression"]] = value
+    return found
+
+
+def keyed(function, name):
+    """A variable of a function, or of a lambda in it, by the same words at all optimisations."""
+    function = function or ""
+    return f"{function.split('(')[0].split('<')[0]}{' lambda' if 'lambda' in function else ''}: {name}"
+
+
+def is_settled(name):
+    """Never changes once it was set, before the program waits."""
+    return name.split("::")[-1][:2] in ("a_", "k_", "c_", "u_", "g_", "s_") or name in ("vla", "vlas", "shadowed")
+
+
+class Truth:
+    """What the variables hold, by unoptimised code."""
+
+    def __init__(self, frames, statics):
+        self.values = {r["static"]: r["value"] for r in statics}
+        for said in frames:
+            for theirs in reversed(said["variables"]):
+                self.values[keyed(said["function"], theirs["name"])] = theirs["value"]
+
+    def of(self, name, function=None):
+        return self.values.get(keyed(function, name) if function else name) if is_settled(name) else None
+
+
+def frame_by_frame(pid, frames, agreement, truth, stop):
+    for said in frames:
+        function = said["function"]
+        if not said["variables"] or not function:
+            continue
+        mine = visible(inspect(f"--frame={said['frame']}", *stop, str(pid)))
+        seen = set()
+        for theirs in said["variables"]:
+            name = theirs["name"]
+            if name in seen or theirs["kind"] == "static":
+                continue
+            seen.add(name)
+            ours = mine.pop(name, None)
+            if ours is None and name.startswith("__vla_expr"):
+                agreement.rule("the compiler's own variables are left out")
+                continue
+            agreement.variable(f"#{said['frame']} {function.split('(')[0]}: {name}", theirs["kind"], ours,
+                               theirs["value"], truth and truth.of(name, function))
+        for name, value in mine.items():
+            agreement.variable(f"#{said['frame']} {function}: {name}", "local", value, None)
+
+
+def judge(program, language, truth, options):
+    """The agreement, and the truth by gdb."""
+    agreement = Agreement()
+    running = Program(program)
+    try:
+        pid = running.pid
+        ours = {v["expression"]: v for v in inspect("--globals", str(pid))}
+        names = sorted(n for n in ours if not n.startswith(("std::", "__", "core::", "alloc::")))
+        with tempfile.TemporaryDirectory() as directory:
+            frames, statics = gdbs(pid, names, directory, language)
+        for said in statics:
+            agreement.variable(said["static"], "static", ours[said["static"]], said["value"],
+                               truth and truth.of(said["static"]))
+        frame_by_frame(pid, frames, agreement, truth, ["--stop"] if options.stop else [])
+    finally:
+        running.end()
+    agreement.tell(options.show.split(","))
+    return agreement, Truth(frames, statics)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="judge-inspect")
+    parser.add_argument("--show", default="differ,gdb,nothing compared", help="what is told one by one")
+    parser.add_argument("--stop", action="store_true", help="hold the process meanwhile: all registers are known")
+    parser.add_argument("--least", type=int, default=0, help="equal values, or it fails")
+    parser.add_argument("language", choices=["c", "cpp", "rust"])
+    parser.add_argument("compiler", nargs="+", help="with options, the first without optimisation")
+    options = parser.parse_args()
+    truth, good = None, True
+    with tempfile.TemporaryDirectory() as directory:
+        source = os.path.join(directory, "program." + {"rust": "rs"}.get(options.language, options.language))
+        program = os.path.join(directory, "program")
+        with open(source, "w", encoding="utf-8") as file:
+            subprocess.run([sys.executable, os.path.join(HERE, "make.py"), options.language], stdout=file, check=True)
+        for compiler in options.compiler:
+            print(f"{options.language}: {compiler}")
+            subprocess.run([*compiler.split(), "-o", program, source], check=True)
+            agreement, said = judge(program, options.language, truth, options)
+            truth = truth or said
+            good = good and agreement.good() and agreement.leaves["equal"] >= options.least
+    sys.exit(not good)
+
+
+main()
