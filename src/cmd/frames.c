@@ -405,14 +405,15 @@ void cp_frames_enter(struct cp_frames *frames, const struct cp_inspected_frame *
 			     .memory = env->memory,
 			     .shapes = env->shapes,
 			     .bias = f->object ? f->object->bias : 0,
-			     .entry = &frames->entered },
+			     .entry = &frames->entered.regs,
+			     .passed = &frames->entered.passed },
 		.frame = { .pc = { f->address }, .cfa_offset = (int64_t)(w->cfa.v - sp) },
 	};
 	if (!w->cfa.v || !(w->regs.known >> cp_arch_host()->sp & 1))
 		return;
 	frames->scope.signature = signature_of(frames, f);
 	fill_vector(frames, f, &frames->scope.capture);
-	cp_entered_registers(&callers, &frames->entered);
+	cp_entered_find(&callers, &frames->entered);
 }
 
 bool cp_frames_extent(const struct cp_frames *frames, const struct cp_inspected_frame *f,

@@ -6,6 +6,7 @@
 #define CP_CMD_FRAMES_H
 
 #include "cmd/leaves.h"
+#include "image/callsite.h"
 #include "inspect/scope.h"
 
 struct cp_frame;
@@ -43,7 +44,7 @@ struct cp_frames {
 	struct cp_arena sites;
 	const struct cp_inspected_frame *chosen; /* names are looked up in it; NULL: in none */
 	struct cp_scope scope; /* of that one */
-	struct cp_regs entered;
+	struct cp_entered entered;
 	struct cp_hit_vector vector;
 };
 

@@ -5,6 +5,7 @@
  *     subprogram                         call_all_calls
  *       call_site                        call_return_pc, call_origin, call_tail_call
  *         call_site_parameter            location (a register), call_value
+ *         call_site_parameter            call_parameter (of a clone without it), call_value
  */
 #include "image/callsite.h"
 
@@ -22,7 +23,7 @@
 
 struct attrs {
 	struct cp_attr target, return_pc, low, origin, abstract, sibling, tail, location, value;
-	struct cp_attr all_calls, ranges, high, frame_base;
+	struct cp_attr parameter, all_calls, ranges, high, frame_base;
 };
 
 static struct cp_attr *slot(void *to, uint16_t name)
@@ -54,6 +55,8 @@ static struct cp_attr *slot(void *to, uint16_t name)
 		return &a->tail;
 	case DW_AT_location:
 		return &a->location;
+	case DW_AT_call_parameter:
+		return &a->parameter;
 	case DW_AT_call_value:
 	case DW_AT_GNU_call_site_value:
 		return &a->value;
@@ -149,24 +152,35 @@ static void read_callee(struct cp_unit *unit, const struct attrs *site, struct c
 	ret->callee_name = cp_unit_function_name(unit, at, 0).name;
 }
 
+/* What stands for a parameter: a register, or its DIE. */
+static bool read_passed(struct cp_unit *unit, const struct attrs *a, struct cp_arena *arena,
+			struct cp_call_parameter *ret)
+{
+	const struct cp_attr *origin = a->parameter.form ? &a->parameter : &a->abstract;
+	const struct cp_locations where = cp_unit_locations(unit, &a->location, arena);
+	const struct cp_locations value = cp_unit_locations(unit, &a->value, arena);
+	const uint8_t *op = where.count == 1 && where.items->size == 1 ? where.items->expr : NULL;
+
+	if (value.count != 1)
+		return false;
+	*ret = (struct cp_call_parameter){ .number = CP_CALL_BY_DIE, .value = *value.items };
+	if (op && *op >= DW_OP_reg0 && *op <= DW_OP_reg31)
+		ret->number = (uint8_t)(*op - DW_OP_reg0);
+	else if (where.count || !cp_attr_reference(unit, origin, &ret->die))
+		return false;
+	return true;
+}
+
 static void read_parameters(struct cp_unit *unit, struct cp_walk *w, struct cp_arena *arena,
 			    struct cp_call_site *ret)
 {
-	struct cp_locations where, value;
 	struct cp_die die;
 	struct attrs a;
 
 	while (cp_walk_next(w, &die) && die.abbrev && read_attrs(w, die.abbrev, &a)) {
-		if (is_parameter(die.abbrev->tag) && ret->count < CP_CALL_PARAMETERS) {
-			where = cp_unit_locations(unit, &a.location, arena);
-			value = cp_unit_locations(unit, &a.value, arena);
-			if (where.count == 1 && value.count == 1 && where.items->size == 1 &&
-			    where.items->expr[0] >= DW_OP_reg0 &&
-			    where.items->expr[0] <= DW_OP_reg31)
-				ret->parameters[ret->count++] = (struct cp_call_parameter){
-					(uint8_t)(where.items->expr[0] - DW_OP_reg0), *value.items
-				};
-		}
+		if (is_parameter(die.abbrev->tag) && ret->count < CP_CALL_PARAMETERS &&
+		    read_passed(unit, &a, arena, &ret->parameters[ret->count]))
+			ret->count++;
 		if (die.abbrev->children && !cp_walk_skip_children(w, &a.sibling))
 			return;
 	}

@@ -11,14 +11,17 @@
 #ifndef CP_IMAGE_CALLSITE_H
 #define CP_IMAGE_CALLSITE_H
 
+#include "image/location.h"
 #include "image/types.h"
 
 struct cp_call_parameter {
-	uint8_t number; /* of a register, by DWARF */
+	uint8_t number; /* of a register, by DWARF; CP_CALL_BY_DIE */
+	uint64_t die; /* of a parameter that is in no register: clones do without it */
 	struct cp_location value; /* in the caller, while the call is under way */
 };
 
 #define CP_CALL_PARAMETERS 16
+#define CP_CALL_BY_DIE UINT8_MAX
 
 struct cp_call_site {
 	const struct cp_extent *callee; /* entries of the function, link-time; NULL: not here */
@@ -27,6 +30,12 @@ struct cp_call_site {
 	uint32_t count;
 	struct cp_call_parameter parameters[CP_CALL_PARAMETERS];
 	struct cp_locations frame_base; /* the caller's */
+};
+
+/* What a function was entered with, as far as it is known. */
+struct cp_entered {
+	struct cp_regs regs;
+	struct cp_passed passed;
 };
 
 /* The call that returns to link-time `address`. What is read lives in `arena`

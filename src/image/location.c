@@ -136,6 +136,7 @@ static void entry_value(struct machine *m)
 
 	env.regs = env.entry;
 	env.entry = NULL;
+	env.passed = NULL;
 	env.memory = NULL; /* what it was then is not known */
 	if (m->code.bad || !env.regs || m->nested >= NESTED_MAX ||
 	    run(&env, expr, size, m->nested + 1, part, &count) != CP_LOCATION_OK || count != 1) {
@@ -149,6 +150,24 @@ static void entry_value(struct machine *m)
 	} else {
 		fail(m, CP_LOCATION_UNKNOWN);
 	}
+}
+
+/* What the caller passed for a parameter. */
+static void passed(struct machine *m)
+{
+	const struct cp_passed *known = m->env->passed;
+	uint64_t die = cp_cursor_u64(&m->code);
+	uint32_t i;
+
+	for (i = 0; known && i < known->count; i++)
+		if (known->items[i].die == die) {
+			push(m, known->items[i].value);
+			return;
+		}
+	if (known && known->all)
+		push(m, 0);
+	else
+		fail(m, CP_LOCATION_UNKNOWN);
 }
 
 static void convert(struct machine *m)
@@ -426,6 +445,9 @@ static void step(struct machine *m)
 		break;
 	case CP_OP_CONVERT:
 		convert(m);
+		break;
+	case CP_OP_PASSED:
+		passed(m);
 		break;
 	case DW_OP_nop:
 	case DW_OP_GNU_uninit:

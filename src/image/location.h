@@ -26,11 +26,24 @@ struct cp_located {
 	uint32_t skip; /* bytes of the register before those that count */
 };
 #define CP_LOCATED_MAX 8
+#define CP_PASSED_MAX 16
+
+/* What a caller passed for parameters that the function has no place for, as gcc makes
+ * clones without them. */
+struct cp_passed {
+	bool all; /* just asked for whether that would do: anything is known, as 0 */
+	uint32_t count;
+	struct {
+		uint64_t die; /* of the parameter */
+		uint64_t value;
+	} items[CP_PASSED_MAX];
+};
 
 struct cp_location_env {
 	const struct cp_arch *arch;
 	const struct cp_regs *regs;
 	const struct cp_regs *entry; /* registers when the function was entered, or NULL */
+	const struct cp_passed *passed; /* or NULL */
 	const struct cp_reader *memory; /* or NULL */
 	uint64_t bias;
 	uint64_t cfa; /* 0: unknown */
@@ -54,9 +67,11 @@ static inline bool cp_location_is_name(uint64_t value)
 	       value < (uint64_t)(CP_REG_MAX + 1) << CP_LOCATION_NAME_SHIFT;
 }
 
-/* An operation of our own in prepared expressions: two bytes follow, size and
+/* Operations of our own in prepared expressions: two bytes follow, size and
  * encoding. What is on the stack becomes a number of that type. */
 #define CP_OP_CONVERT 0xe1
+/* Eight bytes follow, the DIE of a parameter: what the caller passed for it. */
+#define CP_OP_PASSED 0xe2
 
 enum cp_location_status {
 	CP_LOCATION_OK,

@@ -2,7 +2,8 @@
  *
  * Registers of a function's entry, long after: the caller's debug information says what
  * was passed, in terms of what the caller still has; that may be what the caller was
- * entered with itself, and so on.
+ * entered with itself, and so on. It tells also what was not passed, because the function
+ * is a clone that does without it.
  *
  * Debug information is about the call that the caller makes there. The function on the
  * stack need not be the one that was called, which may have ended by jumping to it. So
@@ -65,21 +66,22 @@ static bool calls(const struct cp_call_site *site, const struct cp_location_env 
 	return compute(env, &site->target, &target) && target == entry + f->bias;
 }
 
-/* Is `site` the call by which the function of frames[0] was entered? */
+/* Is `site` the call by which the function of frames[0] was entered? *here_ret is where
+ * that stands. */
 static bool entered_by(const struct cp_callers *c, const struct cp_call_site *site,
-		       const struct cp_location_env *env, const struct cp_entered_place *caller)
+		       const struct cp_location_env *env, const struct cp_entered_place *caller,
+		       struct cp_entered_place *here_ret)
 {
 	const struct cp_frame *f = &c->frames[0];
 	const char *name = NULL;
-	struct cp_entered_place here;
 	uint64_t entry;
 
 	if (c->frames[1].flags & CP_FRAME_EXACT_PC || f->flags & CP_FRAME_GUESSED ||
-	    !c->ops->place(c->ctx, f->pc.v - !(f->flags & CP_FRAME_EXACT_PC), &here))
+	    !c->ops->place(c->ctx, f->pc.v - !(f->flags & CP_FRAME_EXACT_PC), here_ret))
 		return false;
-	return c->ops->function(c->ctx, &here, &entry, &name) &&
-	       calls(site, env, caller, &here, entry, name) &&
-	       c->ops->never_comes_back(c->ctx, &here, entry);
+	return c->ops->function(c->ctx, here_ret, &entry, &name) &&
+	       calls(site, env, caller, here_ret, entry, name) &&
+	       c->ops->never_comes_back(c->ctx, here_ret, entry);
 }
 
 /* The call of the frame, which a return address is behind. */
@@ -92,24 +94,39 @@ static const struct cp_call_site *site_of(const struct cp_callers *c, const stru
 	return c->ops->call_site(c->ctx, ret);
 }
 
+static void put(const struct cp_call_parameter *p, uint64_t value, struct cp_entered *ret)
+{
+	struct cp_passed *passed = &ret->passed;
+
+	if (p->number < CP_REG_MAX) {
+		ret->regs.r[p->number] = value;
+		ret->regs.known |= UINT64_C(1) << p->number;
+	} else if (p->number == CP_CALL_BY_DIE && passed->count < CP_PASSED_MAX) {
+		passed->items[passed->count].die = p->die;
+		passed->items[passed->count++].value = value;
+	}
+}
+
 /* What frames[0] was entered with, by its caller, which was entered with `before`. */
-static void passed(const struct cp_callers *c, const struct cp_regs *before, struct cp_regs *ret)
+static void passed(const struct cp_callers *c, const struct cp_entered *before,
+		   struct cp_entered *ret)
 {
 	const struct cp_frame *f = &c->frames[1];
 	struct cp_location_env env = {
 		.arch = cp_arch_host(),
 		.regs = &f->regs,
-		.entry = before,
+		.entry = &before->regs,
+		.passed = &before->passed,
 		.memory = c->stack,
 		.cfa = f->cfa.v,
 	};
 	const struct cp_call_site *site;
 	const struct cp_location *base;
-	struct cp_entered_place caller;
+	struct cp_entered_place caller, here;
 	uint64_t value;
 	size_t i;
 
-	*ret = (struct cp_regs){ 0 };
+	*ret = (struct cp_entered){ 0 };
 	site = site_of(c, f, &caller);
 	if (!site || !site->count)
 		return;
@@ -119,23 +136,20 @@ static void passed(const struct cp_callers *c, const struct cp_regs *before, str
 		env.frame_base = base->expr;
 		env.frame_base_size = base->size;
 	}
-	if (!entered_by(c, site, &env, &caller))
+	if (!entered_by(c, site, &env, &caller, &here))
 		return;
-	for (i = 0; i < site->count; i++) {
-		const struct cp_call_parameter *p = &site->parameters[i];
-
-		if (p->number < CP_REG_MAX && compute(&env, &p->value, &value)) {
-			ret->r[p->number] = value;
-			ret->known |= UINT64_C(1) << p->number;
-		}
-	}
+	for (i = 0; i < site->count; i++)
+		if ((site->parameters[i].number != CP_CALL_BY_DIE ||
+		     here.object == caller.object) &&
+		    compute(&env, &site->parameters[i].value, &value))
+			put(&site->parameters[i], value, ret);
 }
 
 /* Goes inwards from the outermost caller that is looked at. */
-void cp_entered_registers(const struct cp_callers *callers, struct cp_regs *ret)
+void cp_entered_find(const struct cp_callers *callers, struct cp_entered *ret)
 {
 	struct cp_callers c = *callers;
-	struct cp_regs before = { 0 };
+	struct cp_entered before = { 0 };
 	size_t n = c.count < CALLERS_MAX ? c.count : CALLERS_MAX;
 
 	*ret = before;

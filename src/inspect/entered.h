@@ -39,7 +39,7 @@ struct cp_callers {
 	const struct cp_reader *stack;
 };
 
-/* The registers that frames[0] was entered with, as far as they are known. */
-void cp_entered_registers(const struct cp_callers *callers, struct cp_regs *ret);
+/* What frames[0] was entered with. */
+void cp_entered_find(const struct cp_callers *callers, struct cp_entered *ret);
 
 #endif

@@ -119,6 +119,7 @@ struct cp_capture {
 	uint64_t bias; /* of the function's image */
 	/* Registers when the function was entered, as far as that is known; NULL: not. */
 	const struct cp_regs *entry;
+	const struct cp_passed *passed; /* by the caller, or NULL; borrowed, as `entry` */
 	/* Names an address of the program, for function pointers: [cb] or NULL. */
 	const char *(*symbol)(void *ctx, uint64_t address);
 	void *symbol_ctx;

@@ -133,6 +133,7 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 		.arch = arch,
 		.regs = &regs,
 		.entry = capture->entry,
+		.passed = capture->passed,
 		.memory = at_exit ? NULL : capture->memory,
 		.bias = capture->bias,
 	};
@@ -165,16 +166,18 @@ bool cp_locate_is_fixed(const struct cp_piece *piece)
 	       parts[0].kind == CP_LOCATED_VALUE;
 }
 
-/* True when the registers of the entry, which are gone for good, are all that it
+/* True when what the function was entered with, which is gone for good, is all that it
  * takes. */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture)
 {
 	const struct cp_regs all = { .known = UINT64_MAX };
+	const struct cp_passed any = { .all = true };
 	struct cp_capture whole = *capture;
 	struct cp_located unused[CP_LOCATED_MAX];
 	size_t count;
 
 	whole.entry = &all;
+	whole.passed = &any;
 	return cp_locate_now(piece, &whole, unused, &count) == CP_LOCATION_OK;
 }
 

@@ -26,8 +26,16 @@ each() {
 
 @test "variables of C are gdb's, static and in frames" {
 	needs gdb python3 gcc
-	all=("gcc -w -g -O0" "gcc -w -g -O2")
-	! command -v clang >/dev/null || all+=("clang -w -g -O2")
+	all=("gcc -w -g -O0")
+	if command -v clang >/dev/null; then all+=("clang -w -g -O2"); else all+=("gcc -w -g -O2"); fi
 	[ -z "${CPROF_TEST_LONG:-}" ] || each -w gcc clang
 	judge c 600 "${all[@]}"
+}
+
+@test "variables of C++ are gdb's, and the libraries' are what its printers have" {
+	needs gdb python3 g++
+	[ -d /usr/share/gcc/python/libstdcxx ] || skip "libstdc++'s printers are not installed"
+	all=("g++ -std=c++20 -w -g -O0" "g++ -std=c++20 -w -g -O2")
+	[ -z "${CPROF_TEST_LONG:-}" ] || each "-std=c++20 -w" g++ "clang++ -fstandalone-debug"
+	judge cpp 250 "${all[@]}"
 }

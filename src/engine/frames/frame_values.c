@@ -131,11 +131,12 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 		capture->vector = &x->vector;
 	}
 	if (!x->have_entered)
-		cp_entered_registers(&(struct cp_callers){ &entered_ops, (void *)(uintptr_t)f,
-							   f->frame, f->callers + 1, &x->stack },
-				     &x->entered);
+		cp_entered_find(&(struct cp_callers){ &entered_ops, (void *)(uintptr_t)f, f->frame,
+						      f->callers + 1, &x->stack },
+				&x->entered);
 	x->have_entered = true;
-	capture->entry = &x->entered;
+	capture->entry = &x->entered.regs;
+	capture->passed = &x->entered.passed;
 	*ret = (struct cp_value_frame){
 		.pc = { f->address },
 		.cfa_offset = (int64_t)(f->frame->cfa.v - f->frame->regs.r[arch->sp]),

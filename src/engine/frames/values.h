@@ -8,6 +8,7 @@
 #include <cprof/cprof.h>
 
 #include "engine/target/state.h"
+#include "inspect/entered.h"
 #include "link/sites.h"
 
 struct cp_call;
@@ -28,7 +29,7 @@ struct engine_context {
 	const struct engine_frame *frame;
 	struct cp_reader stack; /* the frame's */
 	struct cp_hit_vector vector; /* the frame's */
-	struct cp_regs entered;
+	struct cp_entered entered;
 	const struct engine_traced *traced;
 	const struct engine_hit *hit;
 	const struct engine_entry *entry; /* leave contexts; NULL: not kept */

@@ -103,6 +103,18 @@ static void put_entry_value(struct preparing *p)
 	cp_buf_free(&inner.out);
 }
 
+/* What the caller passed for a parameter that this function, a clone, does not take. */
+static void put_passed(struct preparing *p)
+{
+	struct cp_attr reference = { .form = DW_FORM_ref4, .u = cp_cursor_u32(&p->c) };
+	uint64_t die = 0;
+
+	if (!cp_attr_reference(p->unit, &reference, &die))
+		p->c.bad = true;
+	cp_buf_u8(&p->out, CP_OP_PASSED);
+	cp_buf_u64(&p->out, die);
+}
+
 /* Rewrites an operation that only the unit can tell the meaning of; false: it is
  * none of these. */
 static bool rewrite(struct preparing *p, uint8_t op)
@@ -151,6 +163,9 @@ static bool rewrite(struct preparing *p, uint8_t op)
 	case DW_OP_entry_value:
 	case DW_OP_GNU_entry_value:
 		put_entry_value(p);
+		return true;
+	case DW_OP_GNU_parameter_ref:
+		put_passed(p);
 		return true;
 	case DW_OP_form_tls_address:
 	case DW_OP_GNU_push_tls_address:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/judge-inspect: see there."""
 import argparse
+import collections
 import json
 import os
 import subprocess
@@ -104,12 +105,16 @@ def frame_by_frame(pid, frames, agreement, truth, stop):
             continue
         mine = visible(inspect(f"--frame={said['frame']}", *stop, str(pid)))
         seen = set()
+        arguments = collections.Counter(v["name"] for v in said["variables"] if v["kind"] == "argument")
         for theirs in said["variables"]:
             name = theirs["name"]
             if name in seen or theirs["kind"] == "static":
                 continue
             seen.add(name)
             ours = mine.pop(name, None)
+            if arguments[name] > 1:
+                agreement.rule("a parameter pack, whose parts have one name")
+                continue
             if ours is None and name.startswith("__vla_expr"):
                 agreement.rule("the compiler's own variables are left out")
                 continue

@@ -479,9 +479,211 @@ def cpp_program():
         "\tKEEP(k_worker);\n\treturn !result;\n}\n"
 
 
+RUST_KINDS = [ # name, type, value, is a constant
+    ("truth", "bool", "true", 1),
+    ("letter", "char", "'é'", 1),
+    ("byte", "u8", "200", 1),
+    ("small", "i8", "-100", 1),
+    ("short", "i16", "-30000", 1),
+    ("ushort", "u16", "60000", 1),
+    ("int", "i32", "-2000000000", 1),
+    ("uint", "u32", "4000000000", 1),
+    ("long", "i64", "-4611686018427387905", 1),
+    ("power", "i64", "1 << 42", 1),
+    ("ulong", "u64", "18446744073709551615", 1),
+    ("size", "usize", "77", 1),
+    ("wide", "i128", "-(1i128 << 100) - 5", 1),
+    ("uwide", "u128", "(3u128 << 126) + 7", 1),
+    ("float", "f32", "0.1", 1),
+    ("double", "f64", "-2.5e-300", 1),
+    ("unit", "()", "()", 1),
+    ("nothing", "Nothing", "Nothing", 1),
+    ("phantom", "std::marker::PhantomData<i32>", "std::marker::PhantomData", 1),
+    ("no_items", "[i32; 0]", "[]", 1),
+    ("text", "&'static str", '"a text"', 1),
+    ("empty_text", "&'static str", '""', 1),
+    ("bytes", "&'static [u8]", 'b"bytes"', 1),
+    ("array", "[i32; 4]", "[1, 2, 3, 4]", 1),
+    ("matrix", "[[i16; 3]; 2]", "[[1, 2, 3], [4, 5, 6]]", 1),
+    ("texts", "[&'static str; 2]", '["one", "two"]', 1),
+    ("slice", "&'static [i32]", "&[7, 8, 9]", 1),
+    ("tuple", "(i32, char, f64)", "(1, 'c', 2.5)", 1),
+    ("pair", "(u8, u64)", "(3, 4)", 1),
+    ("point", "Point", "Point { x: 3, y: -4 }", 1),
+    ("wrapped", "Wrapped", "Wrapped(9)", 1),
+    ("nested", "Nested", "Nested { from: Point { x: 1, y: 2 }, to: (Point { x: 3, y: 4 }, 5) }", 1),
+    ("generic", "Generic<u16>", "Generic { item: 7, more: [8, 9] }", 1),
+    ("color", "Color", "Color::Green", 1),
+    ("signed_enum", "Signed", "Signed::Below", 1),
+    ("circle", "Shape", "Shape::Circle(2.5)", 1),
+    ("square", "Shape", "Shape::Square { side: 4, at: Point { x: 5, y: 6 } }", 1),
+    ("no_shape", "Shape", "Shape::Nothing", 1),
+    ("some", "Option<i32>", "Some(5)", 1),
+    ("none", "Option<i32>", "None", 1),
+    ("some_reference", "Option<&'static i32>", "Some(&TARGET)", 1),
+    ("no_reference", "Option<&'static i32>", "None", 1),
+    ("some_text", "Option<&'static str>", 'Some("perhaps")', 1),
+    ("some_color", "Option<Color>", "Some(Color::Blue)", 1),
+    ("no_color", "Option<Color>", "None", 1),
+    ("deep_option", "Option<Option<bool>>", "Some(None)", 1),
+    ("good", "Result<u8, i64>", "Ok(6)", 1),
+    ("bad", "Result<u8, i64>", "Err(-7)", 1),
+    ("reference", "&'static i32", "&TARGET", 1),
+    ("to_point", "&'static Point", "&SOMEWHERE", 1),
+    ("function", "fn(i32) -> i32", "callee", 1),
+    ("dynamic", "&'static (dyn Area + Sync)", "&SOMEWHERE", 1),
+    ("nonzero", "std::num::NonZeroU32", "std::num::NonZeroU32::new(12).unwrap()", 1),
+    ("no_nonzero", "Option<std::num::NonZeroU32>", "None", 1),
+    ("ordering", "std::cmp::Ordering", "std::cmp::Ordering::Less", 1),
+    ("range", "std::ops::Range<i32>", "3..8", 1),
+    ("duration", "std::time::Duration", "std::time::Duration::new(1, 500_000_000)", 1),
+    ("both", "Both", "Both { bits: 0x40490fdb }", 1),
+    ("wrapping", "std::num::Wrapping<i32>", "std::num::Wrapping(-3)", 1),
+    ("string", "String", 'String::from("a string")', 0),
+    ("empty_string", "String", "String::new()", 0),
+    ("boxed", "Box<i32>", "Box::new(5)", 0),
+    ("boxed_dynamic", "Box<dyn Area>", "Box::new(Point { x: 2, y: 3 })", 0),
+    ("boxed_text", "Box<str>", 'Box::from("boxed")', 0),
+    ("boxed_slice", "Box<[u16]>", "vec![1, 2, 3].into_boxed_slice()", 0),
+    ("numbers", "Vec<i32>", "vec![1, 2, 3]", 0),
+    ("no_numbers", "Vec<i32>", "Vec::new()", 0),
+    ("strings", "Vec<String>", 'vec!["one".to_string(), "two".to_string()]', 0),
+    ("ring", "std::collections::VecDeque<i32>", "std::collections::VecDeque::from([4, 5, 6])", 0),
+    ("hash", "std::collections::HashMap<i32, f64>", "std::collections::HashMap::from([(5, 0.5)])", 0),
+    ("hash_set", "std::collections::HashSet<i32>", "std::collections::HashSet::from([8])", 0),
+    ("tree", "std::collections::BTreeMap<i32, i64>", "std::collections::BTreeMap::from([(1, 10), (2, 20)])", 0),
+    ("tree_set", "std::collections::BTreeSet<u8>", "std::collections::BTreeSet::from([3, 1, 2])", 0),
+    ("rc", "std::rc::Rc<i32>", "std::rc::Rc::new(17)", 0),
+    ("arc", "std::sync::Arc<Point>", "std::sync::Arc::new(Point { x: 7, y: 8 })", 0),
+    ("cell", "std::cell::Cell<i32>", "std::cell::Cell::new(19)", 0),
+    ("refcell", "std::cell::RefCell<i32>", "std::cell::RefCell::new(20)", 0),
+    ("mutex", "std::sync::Mutex<i32>", "std::sync::Mutex::new(21)", 0),
+    ("rwlock", "std::sync::RwLock<i32>", "std::sync::RwLock::new(22)", 0),
+    ("atomic", "std::sync::atomic::AtomicU32", "std::sync::atomic::AtomicU32::new(23)", 0),
+    ("once", "std::sync::OnceLock<i32>", "std::sync::OnceLock::from(24)", 0),
+    ("no_once", "std::sync::OnceLock<i32>", "std::sync::OnceLock::new()", 0),
+    ("once_cell", "std::cell::OnceCell<i32>", "std::cell::OnceCell::from(25)", 0),
+    ("no_once_cell", "std::cell::OnceCell<i32>", "std::cell::OnceCell::new()", 0),
+    ("some_string", "Option<String>", 'Some("text".to_string())', 0),
+    ("no_string", "Option<String>", "None", 0),
+    ("some_box", "Option<Box<Point>>", "Some(Box::new(Point { x: 1, y: 1 }))", 0),
+    ("no_box", "Option<Box<Point>>", "None", 0),
+    ("cow", "std::borrow::Cow<'static, str>", 'std::borrow::Cow::Borrowed("a cow")', 0),
+    ("owned_cow", "std::borrow::Cow<'static, str>", 'std::borrow::Cow::Owned("owned".to_string())', 0),
+    ("list", "std::collections::LinkedList<i32>", "std::collections::LinkedList::from([1, 2])", 0),
+    ("path", "std::path::PathBuf", 'std::path::PathBuf::from("/a/path")', 0),
+]
+
+RUST_HEAD = r"""
+#![allow(dead_code, unused, static_mut_refs, non_upper_case_globals)]
+use std::hint::black_box;
+use std::io::{Read, Write};
+
+#[derive(Clone, Copy)]
+struct Nothing;
+#[derive(Clone, Copy)]
+struct Point { x: i32, y: i32 }
+#[derive(Clone, Copy)]
+struct Wrapped(u32);
+#[derive(Clone, Copy)]
+struct Nested { from: Point, to: (Point, u8) }
+#[derive(Clone, Copy)]
+struct Generic<T> { item: T, more: [T; 2] }
+#[derive(Clone, Copy)]
+enum Color { Red, Green, Blue }
+#[derive(Clone, Copy)]
+#[repr(i16)]
+enum Signed { Below = -300, Above = 300 }
+#[derive(Clone, Copy)]
+enum Shape { Nothing, Circle(f64), Square { side: u32, at: Point } }
+#[derive(Clone, Copy)]
+union Both { bits: u32, value: f32 }
+trait Area { fn area(&self) -> i32; }
+impl Area for Point {
+    #[inline(never)]
+    fn area(&self) -> i32 { self.x * self.y }
+}
+static TARGET: i32 = 4711;
+static SOMEWHERE: Point = Point { x: 11, y: 22 };
+#[inline(never)]
+fn callee(n: i32) -> i32 { n + 1 }
+
+#[inline(never)]
+fn wait_here() -> i32 {
+    let mut c = [0u8; 1];
+    println!("ready");
+    std::io::stdin().read(&mut c).unwrap_or(0) as i32
+}
+"""
+
+
+def rust_program():
+    share = 6
+    out, call = [RUST_HEAD], "wait_here()"
+    constants = [kind for kind in RUST_KINDS if kind[3]]
+    for name, kind, value, _ in constants:
+        out.append(f"static mut g_{name}: {kind} = {value};")
+    for number, at in enumerate(range(0, len(RUST_KINDS), share)):
+        group = RUST_KINDS[at : at + share]
+        body = []
+        for name, kind, value, constant in group:
+            body.append(f"let k_{name}: {kind} = {value};")
+            body.append(f"black_box(&k_{name});")
+            if constant:
+                body.append(f"let c_{name}: {kind} = {value};")
+                body.append(f"let u_{name}: {kind} = unsafe {{ std::ptr::read_volatile(&raw const g_{name}) }};")
+        body.append(f"let result = {{ let shadowed = 1i64; black_box(&shadowed); let shadowed = 2.5f64; black_box(&shadowed); {call} }};")
+        for i, (name, kind, value, constant) in enumerate(group):
+            body.append(f"black_box(&k_{name});")
+            if (i + number) % 3 and constant:
+                body.append(f"black_box(&u_{name});")
+            if (i + number) % 3 == 2:
+                body.append(f"black_box(&a_{name});")
+        parameters = ", ".join(f"a_{name}: {kind}" if i % 4 or not constant else f"a_{name}: {kind}"
+                               for i, (name, kind, _, constant) in enumerate(group))
+        attribute = "#[inline(always)]" if number % 4 == 3 else "#[inline(never)]"
+        out.append(f"{attribute}\nfn level_{number}({parameters}) -> i32 {{\n    " + "\n    ".join(body) + "\n    result + 1\n}")
+        call = f"level_{number}(" + ", ".join(
+            f"unsafe {{ std::ptr::read_volatile(&raw const g_{name}) }}" if constant else value
+            for name, _, value, constant in group) + ")"
+    out.append("""struct Worker { name: String, count: u32 }
+impl Worker {
+    #[inline(never)]
+    fn work<T: Area + ?Sized>(&mut self, a_by: i32, k_area: &T, a_text: &str) -> i32 {
+        let k_local = a_by + 1;
+        let k_closure = |a_inside: i32| -> i32 {
+            let k_deep = k_local + a_inside;
+            black_box(&k_deep);
+            let result = CALL;
+            black_box(&k_deep);
+            result + k_area.area()
+        };
+        black_box(&k_local);
+        black_box(&k_closure);
+        let result = match black_box(Some(Point { x: 5, y: 6 })) {
+            Some(Point { x: k_x, y }) if y > 5 => k_closure(black_box(k_x)),
+            Some(_) | None => 0,
+        };
+        black_box(&k_local);
+        result + self.count as i32 + a_text.len() as i32
+    }
+}
+fn main() {
+    let mut k_worker = Worker { name: "a worker".to_string(), count: 3 };
+    let k_area: Box<dyn Area> = Box::new(Point { x: 9, y: 9 });
+    black_box(&k_worker);
+    black_box(&k_area);
+    let result = k_worker.work(4, &*k_area, "words");
+    black_box(&k_worker);
+    std::process::exit((result == 0) as i32);
+}
+""".replace("CALL", call))
+    return "\n".join(out)
+
+
 def main(language):
     sys.stdout.reconfigure(encoding="utf-8")
-    print({"c": c_program, "cpp": cpp_program}[language]())
+    print({"c": c_program, "cpp": cpp_program, "rust": rust_program}[language]())
 
 
 if __name__ == "__main__":

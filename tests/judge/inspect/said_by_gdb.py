@@ -164,6 +164,8 @@ def plain(v, t, depth, hops):
         low, high = t.range()
         return {"is": "array", "items": [node(v[i], depth + 1, hops) for i in range(low, min(high + 1, low + ELEMENTS))],
                 "length": high + 1 - low}
+    if str(v) == "<incomplete type>": # decltype(nullptr)
+        return {"is": "failed", "why": str(v)}
     return {"is": "other", "text": str(v), "code": t.code}
 
 
