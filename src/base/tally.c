@@ -32,7 +32,7 @@ static bool grow(struct cp_tally *t)
 	return true;
 }
 
-bool cp_tally_add(struct cp_tally *t, uint64_t value)
+bool cp_tally_add(struct cp_tally *t, uint64_t value, uint64_t times)
 {
 	struct cp_tallied *slot;
 
@@ -41,7 +41,7 @@ bool cp_tally_add(struct cp_tally *t, uint64_t value)
 	slot = place(t->slots, t->capacity, value);
 	t->distinct += !slot->count;
 	slot->value = value;
-	slot->count++;
+	slot->count += times;
 	return true;
 }
 

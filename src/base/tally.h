@@ -21,8 +21,8 @@ struct cp_tally {
 	size_t capacity, distinct;
 };
 
-/* Counts `value` once more; false without memory. Not after cp_tally_sort(). */
-bool cp_tally_add(struct cp_tally *t, uint64_t value);
+/* Counts `value` so often more; false without memory. Not after cp_tally_sort(). */
+bool cp_tally_add(struct cp_tally *t, uint64_t value, uint64_t times);
 /* From now on slots[0 .. distinct - 1] have all of them, the least first. */
 void cp_tally_sort(struct cp_tally *t);
 void cp_tally_free(struct cp_tally *t);

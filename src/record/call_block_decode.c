@@ -36,6 +36,7 @@ bool cp_call_block_open(struct cp_call_block_reader *r, const void *bytes, size_
 	r->units = 0;
 	r->number++;
 	r->has_values = false;
+	r->blank = NULL;
 	cp_call_form_begin(&r->forms);
 	return true;
 }
@@ -65,13 +66,17 @@ static inline bool opened(struct cp_call_block_reader *r, const struct cp_record
 	return true;
 }
 
-void cp_call_settle(const struct cp_call_costs *costs, uint64_t inner, uint64_t duration_ns,
-		    uint64_t *overhead_ret, uint64_t *uncertain_ret)
+static inline void settle(const struct cp_call_costs *costs, uint64_t inner, uint64_t duration_ns,
+			  uint64_t *overhead_ret, uint64_t *uncertain_ret)
 {
 	uint64_t certain = (costs->own_ps + inner * costs->inner_ps) / 1000,
 		 more = (costs->own_doubt_ps + inner * costs->inner_doubt_ps) / 1000, rest;
 
-	certain = certain < duration_ns ? certain : duration_ns;
+	if (certain >= duration_ns) {
+		*overhead_ret = duration_ns;
+		*uncertain_ret = 0;
+		return;
+	}
 	rest = duration_ns - certain;
 	more = more < rest ? more : rest;
 	if (more / 2 <= (rest - more / 2) / 10) {
@@ -82,7 +87,14 @@ void cp_call_settle(const struct cp_call_costs *costs, uint64_t inner, uint64_t 
 	*uncertain_ret = more;
 }
 
-static void closed(struct cp_call_block_reader *r, struct cp_record_call *call, uint64_t inner)
+void cp_call_settle(const struct cp_call_costs *costs, uint64_t inner, uint64_t duration_ns,
+		    uint64_t *overhead_ret, uint64_t *uncertain_ret)
+{
+	settle(costs, inner, duration_ns, overhead_ret, uncertain_ret);
+}
+
+static inline void closed(struct cp_call_block_reader *r, struct cp_record_call *call,
+			  uint64_t inner)
 {
 	const struct cp_call_costs *costs = &r->block.costs;
 
@@ -91,11 +103,11 @@ static void closed(struct cp_call_block_reader *r, struct cp_record_call *call, 
 		r->frames.items[call->depth].function = 0;
 	if (call->depth && known(r, call->depth - 1))
 		r->frames.items[call->depth - 1].inner += inner + 1;
-	cp_call_settle(costs, inner, call->duration_ns, &call->overhead_ns, &call->uncertain_ns);
+	settle(costs, inner, call->duration_ns, &call->overhead_ns, &call->uncertain_ns);
 }
 
 /* The place of a function's callees, + 1; 0 without memory. */
-static uint32_t place_of(struct cp_call_block_reader *r, uint32_t function)
+static uint32_t find_place(struct cp_call_block_reader *r, uint32_t function)
 {
 	const uint64_t *place = cp_map_get(&r->places, function);
 
@@ -106,6 +118,16 @@ static uint32_t place_of(struct cp_call_block_reader *r, uint32_t function)
 	    !cp_map_put(&r->places, function, r->callees.count))
 		return 0;
 	return (uint32_t)r->callees.count;
+}
+
+static inline uint32_t place_of(struct cp_call_block_reader *r, uint32_t function)
+{
+	struct cp_call_near *near = &r->near[function % CP_CALL_NEAR];
+
+	if (near->place && near->function == function)
+		return near->place;
+	*near = (struct cp_call_near){ function, find_place(r, function) };
+	return near->place;
 }
 
 /* What is known at a place, of this block. */
@@ -138,16 +160,20 @@ static inline struct cp_call_known *callees_of(struct cp_call_block_reader *r)
 static inline void to_front(struct cp_call_known *k, unsigned rank, uint32_t function,
 			    uint32_t place)
 {
+	uint32_t *last = k->callees.last, *places = k->places;
 	unsigned i;
 
-	cp_call_callee(&k->callees, rank, function);
-	for (i = rank < CP_CALL_RANKS ? rank : CP_CALL_RANKS - 1; i; i--)
-		k->places[i] = k->places[i - 1];
-	k->places[0] = place;
+	/* Without a jump: nobody can foresee ranks. */
+	for (i = CP_CALL_RANKS - 1; i; i--) {
+		last[i] = i <= rank ? last[i - 1] : last[i];
+		places[i] = i <= rank ? places[i - 1] : places[i];
+	}
+	last[0] = function;
+	places[0] = place;
 }
 
-static inline enum cp_call_read get_enter(struct cp_call_block_reader *r, unsigned rank,
-					  struct cp_record_call *call)
+static inline __attribute__((always_inline)) enum cp_call_read get_enter(
+	struct cp_call_block_reader *r, unsigned rank, struct cp_record_call *call)
 {
 	uint64_t function = rank < CP_CALL_RANKS ? 0 : cp_cursor_uleb(&r->c) + 1;
 	struct cp_call_known *callees;
@@ -272,28 +298,49 @@ static enum cp_call_read get_odd(struct cp_call_block_reader *r, struct cp_recor
 	return CP_CALL_READ;
 }
 
-enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_record_call *call)
+/* What comes first of an event; a time that takes more bytes than it may is bad. */
+static inline unsigned get_first(struct cp_call_block_reader *r)
+{
+	uint8_t first = cp_cursor_u8(&r->c);
+	uint64_t step = first >> CP_CALL_CODE_BITS;
+
+	if (step == CP_CALL_TIME_MORE)
+		step += cp_cursor_uleb(&r->c);
+	r->units += step;
+	return first & ((1u << CP_CALL_CODE_BITS) - 1);
+}
+
+static inline uint64_t time_at(const struct cp_call_block_reader *r, uint64_t units)
+{
+	return r->block.start_ns + (units << CP_CALL_UNIT_SHIFT);
+}
+
+/* An event that says no more than most do; its fields are what those before have left, but
+ * for those that each event has. */
+static inline void begin_call(struct cp_call_block_reader *r, struct cp_record_call *call)
+{
+	if (r->blank != call) {
+		*call = (struct cp_record_call){ .target = CP_RECORD_NONE,
+						 .stack = CP_RECORD_NONE,
+						 .entered_by = CP_RECORD_NONE };
+		r->blank = call;
+	}
+	call->thread = r->block.thread;
+	call->target = CP_RECORD_NONE;
+	call->duration_ns = call->overhead_ns = call->uncertain_ns = 0;
+}
+
+static inline enum cp_call_read next(struct cp_call_block_reader *r, struct cp_record_call *call)
 {
 	enum cp_call_read got;
-	uint64_t step;
 	unsigned code;
-	uint8_t first;
 
 	if (!r->left)
 		return CP_CALL_READ_END;
 	r->left--;
-	first = cp_cursor_u8(&r->c);
-	code = first & ((1u << CP_CALL_CODE_BITS) - 1);
-	step = first >> CP_CALL_CODE_BITS;
-	if (step == CP_CALL_TIME_MORE)
-		step += cp_cursor_uleb(&r->c);
-	r->units += step;
-	*call = (struct cp_record_call){ .ts_ns = r->block.start_ns +
-						  (r->units << CP_CALL_UNIT_SHIFT),
-					 .thread = r->block.thread,
-					 .target = CP_RECORD_NONE,
-					 .stack = CP_RECORD_NONE,
-					 .entered_by = CP_RECORD_NONE };
+	code = get_first(r);
+	begin_call(r, call);
+	call->ts_ns = time_at(r, r->units);
 	if (code == CP_CALL_ODD)
 		got = get_odd(r, call);
 	else if (code == CP_CALL_LEAVE || code == CP_CALL_TAIL)
@@ -305,7 +352,140 @@ enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_r
 		call->target = reference(cp_cursor_uleb(&r->c));
 	if (got == CP_CALL_READ && r->has_values)
 		got = get_values(r, call);
+	if (code == CP_CALL_ODD || r->has_values)
+		r->blank = NULL;
 	return got == CP_CALL_READ && r->c.bad ? CP_CALL_READ_BROKEN : got;
+}
+
+enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_record_call *call)
+{
+	return next(r, call);
+}
+
+/* ---- two events at once ---- */
+
+/* The most that both take: two bytes, two times, the number of a function. */
+#define LEAF_MAX 32
+
+/* Like cp_cursor_uleb(), where there are bytes enough; false: it is longer than most. */
+static inline bool get_short(const uint8_t **at, uint64_t *ret)
+{
+	unsigned shift;
+
+	*ret = 0;
+	for (shift = 0; shift < 56; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		*ret |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+static inline bool get_step(const uint8_t **at, uint64_t *ret)
+{
+	uint64_t step = *(*at)++ >> CP_CALL_CODE_BITS, more;
+
+	if (step == CP_CALL_TIME_MORE) {
+		if (!get_short(at, &more))
+			return false;
+		step += more;
+	}
+	*ret = step;
+	return true;
+}
+
+struct leaf {
+	unsigned rank; /* CP_CALL_RANKS: `function` is read */
+	uint64_t function; /* + 1 */
+	uint64_t start, end; /* units */
+	const uint8_t *behind;
+};
+
+static inline bool find_leaf(const struct cp_call_block_reader *r, struct leaf *ret)
+{
+	const uint8_t *at = r->c.at, code_mask = (1u << CP_CALL_CODE_BITS) - 1;
+	uint64_t step;
+
+	if (cp_cursor_left(&r->c) < LEAF_MAX || (*at & code_mask) - CP_CALL_ENTER > CP_CALL_RANKS ||
+	    r->c.bad || r->left < 2 || r->has_values)
+		return false;
+	ret->rank = (*at & code_mask) - CP_CALL_ENTER;
+	ret->function = 0;
+	if (!get_step(&at, &step))
+		return false;
+	ret->start = r->units + step;
+	if (ret->rank == CP_CALL_RANKS && !get_short(&at, &ret->function))
+		return false;
+	if ((*at & code_mask) != CP_CALL_LEAVE || !get_step(&at, &step))
+		return false;
+	ret->end = ret->start + step;
+	ret->behind = at;
+	return true;
+}
+
+/* The function that is called, + 1, as known callees have it from then on; 0: it makes no
+ * sense, or there is no memory. */
+static inline uint32_t get_callee(struct cp_call_block_reader *r, const struct leaf *leaf)
+{
+	struct cp_call_known *callees;
+	uint32_t place = 0, function = 0;
+
+	if (leaf->rank == CP_CALL_RANKS) {
+		if (leaf->function >= CP_RECORD_NONE - 1)
+			return 0;
+		function = (uint32_t)leaf->function + 1;
+		place = place_of(r, function);
+		if (!place)
+			return 0;
+	}
+	callees = callees_of(r); /* last: it moves */
+	if (!callees)
+		return 0;
+	if (leaf->rank < CP_CALL_RANKS) {
+		function = callees->callees.last[leaf->rank];
+		place = callees->places[leaf->rank];
+	}
+	if (function && leaf->rank)
+		to_front(callees, leaf->rank, function, place);
+	return function;
+}
+
+/* False: the next two events are no such call, and nothing was read. */
+static inline bool next_leaf(struct cp_call_block_reader *r, struct cp_record_call *call,
+			     struct cp_record_leaf *ret)
+{
+	struct leaf leaf;
+	uint32_t function;
+
+	if (r->depth >= CP_CALL_BLOCK_DEPTH || !find_leaf(r, &leaf))
+		return false;
+	function = get_callee(r, &leaf);
+	if (!function)
+		return false;
+	r->c.at = leaf.behind;
+	r->left -= 2;
+	r->units = leaf.end;
+	if (r->depth < r->frames.count)
+		r->frames.items[r->depth].function = 0;
+	if (r->depth && known(r, r->depth - 1))
+		r->frames.items[r->depth - 1].inner++;
+	begin_call(r, call);
+	call->kind = CP_RECORD_ENTER;
+	call->ts_ns = time_at(r, leaf.start);
+	call->depth = r->depth;
+	call->function = function - 1;
+	ret->end_ns = time_at(r, leaf.end);
+	ret->duration_ns = ret->end_ns - call->ts_ns;
+	settle(&r->block.costs, 0, ret->duration_ns, &ret->overhead_ns, &ret->uncertain_ns);
+	return true;
+}
+
+enum cp_call_read cp_call_block_next_leaf(struct cp_call_block_reader *r,
+					  struct cp_record_call *call, struct cp_record_leaf *leaf)
+{
+	return next_leaf(r, call, leaf) ? CP_CALL_READ_LEAF : next(r, call);
 }
 
 void cp_call_block_reader_free(struct cp_call_block_reader *r)

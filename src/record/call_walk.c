@@ -25,7 +25,9 @@ struct stream {
 	struct cp_buf bytes; /* of the block being read */
 	struct cp_call_block_reader reader;
 	struct cp_record_call call; /* its next event */
-	const struct cp_record_call *head; /* that; NULL: it is over */
+	struct cp_record_leaf leaf; /* the one behind that, if `is_leaf` */
+	bool is_leaf;
+	const struct cp_record_call *head; /* `call`; NULL: it is over */
 };
 
 /* Threads go from chunk to chunk one after the other, in the order of time: while some are
@@ -41,6 +43,7 @@ struct merging {
 	const struct cp_record *r;
 	uint32_t part;
 	bool values; /* are told */
+	cp_record_leaf_fn leaf; /* NULL: all events are told one by one */
 	size_t from, to; /* its blocks */
 	CP_VEC(struct stream) streams;
 	CP_VEC(size_t) heap; /* of streams, the earliest event first */
@@ -104,11 +107,16 @@ static void next_of_blocks(struct merging *m, struct stream *s)
 
 	s->head = NULL;
 	while (!s->head && !m->no_memory) {
-		got = cp_call_block_next(&s->reader, &s->call);
+		got = m->leaf ? cp_call_block_next_leaf(&s->reader, &s->call, &s->leaf)
+			      : cp_call_block_next(&s->reader, &s->call);
+		s->is_leaf = got == CP_CALL_READ_LEAF;
+		if (got <= CP_CALL_READ_LEAF) {
+			if (cp_record_call_resolve(m->r, &s->call))
+				s->head = &s->call;
+			continue;
+		}
 		m->no_memory |= got == CP_CALL_READ_NOMEM;
-		if (got == CP_CALL_READ && cp_record_call_resolve(m->r, &s->call))
-			s->head = &s->call;
-		if (got != CP_CALL_READ && !next_block(m, s))
+		if (!next_block(m, s))
 			break;
 	}
 }
@@ -224,6 +232,13 @@ static void merging_free(struct merging *m)
 	free(m->nexts);
 }
 
+/* Others come before its end. */
+static void open_leaf(struct stream *s)
+{
+	s->is_leaf = false;
+	cp_record_leaf_leave(&s->leaf, &s->call);
+}
+
 /* Tells of the first stream as long as it is that. False when `each` has had enough. */
 static bool tell_first(struct merging *m, cp_record_call_fn each, void *ctx)
 {
@@ -235,9 +250,18 @@ static bool tell_first(struct merging *m, cp_record_call_fn each, void *ctx)
 	/* At the same time it is first if it was before. */
 	until_ns += !alone && m->heap.items[0] < m->heap.items[next];
 	do {
+		if (s->is_leaf && (alone || s->leaf.end_ns < until_ns)) {
+			if (!m->leaf(ctx, s->head, &s->leaf))
+				return false;
+			next_event(m, s);
+			continue;
+		}
 		if (!each(ctx, s->head))
 			return false;
-		next_event(m, s);
+		if (s->is_leaf)
+			open_leaf(s);
+		else
+			next_event(m, s);
 	} while (s->head && !m->no_memory && (alone || s->head->ts_ns < until_ns));
 	if (!s->head)
 		m->heap.items[0] = m->heap.items[--m->heap.count];
@@ -289,7 +313,7 @@ CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
 }
 
 static struct cp_error *each_of(const struct cp_record *r, uint32_t part, bool values,
-				cp_record_call_fn each, void *ctx)
+				cp_record_call_fn each, cp_record_leaf_fn leaf, void *ctx)
 {
 	uint32_t first = part == CP_RECORD_NONE ? 0 : part, i;
 	size_t last = part == CP_RECORD_NONE ? cp_record_part_count(r) : (size_t)part + 1;
@@ -298,7 +322,7 @@ static struct cp_error *each_of(const struct cp_record *r, uint32_t part, bool v
 	if (!r->call_blocks.count)
 		return each_plain(r, part, values, each, ctx);
 	for (i = first; more && i < last; i++) {
-		struct merging m = { .r = r, .part = i, .values = values };
+		struct merging m = { .r = r, .part = i, .values = values, .leaf = leaf };
 
 		cp_record_blocks_of(r, i, &m.from, &m.to);
 		more = merge(&m, each, ctx);
@@ -311,12 +335,12 @@ static struct cp_error *each_of(const struct cp_record *r, uint32_t part, bool v
 CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
 				void *ctx)
 {
-	return each_of(r, part, true, each, ctx);
+	return each_of(r, part, true, each, NULL, ctx);
 }
 
 CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
 {
-	return each_of(r, CP_RECORD_NONE, true, each, ctx);
+	return each_of(r, CP_RECORD_NONE, true, each, NULL, ctx);
 }
 
 CP_ERROR cp_record_each_single_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
@@ -326,56 +350,11 @@ CP_ERROR cp_record_each_single_call(const struct cp_record *r, cp_record_call_fn
 
 CP_ERROR cp_record_each_bare_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
 {
-	return each_of(r, CP_RECORD_NONE, false, each, ctx);
+	return each_of(r, CP_RECORD_NONE, false, each, NULL, ctx);
 }
 
-/* ---- loading ---- */
-
-/* Reads all of a block; false when it makes no sense. */
-static bool count_block(struct merging *m, struct stream *s, struct cp_record *r,
-			struct cp_record_call_block_at *at)
+CP_ERROR cp_record_each_bare_leaf(const struct cp_record *r, cp_record_call_fn each,
+				  cp_record_leaf_fn leaf, void *ctx)
 {
-	enum cp_call_read got = CP_CALL_READ_BROKEN;
-	uint64_t end_ns = r->calls_end_ns, dropped = 0;
-	struct cp_record_call call;
-
-	if (load_block(m, s, at))
-		while ((got = cp_call_block_next(&s->reader, &call)) == CP_CALL_READ) {
-			if (!cp_record_call_resolve(r, &call)) {
-				dropped++;
-				continue;
-			}
-			at->kept++;
-			end_ns = call.ts_ns > end_ns ? call.ts_ns : end_ns;
-		}
-	m->no_memory |= got == CP_CALL_READ_NOMEM;
-	if (got != CP_CALL_READ_END)
-		return false;
-	r->own.dropped += dropped;
-	r->calls_end_ns = end_ns;
-	r->call_counts[CP_RECORD_OF_CALLS] += at->kept;
-	return true;
-}
-
-bool cp_record_count_blocks(struct cp_record *r)
-{
-	struct merging m = { .r = r };
-	struct stream s = { 0 };
-	size_t i, kept = 0;
-
-	for (i = 0; i < r->call_blocks.count && !m.no_memory; i++) {
-		struct cp_record_call_block_at at = r->call_blocks.items[i];
-
-		if (count_block(&m, &s, r, &at)) {
-			r->call_blocks.items[kept++] = at;
-			continue;
-		}
-		r->own.bad_chunks++;
-		r->own.lost += at.count;
-	}
-	r->call_blocks.count = kept;
-	cp_buf_free(&s.bytes);
-	cp_call_block_reader_free(&s.reader);
-	merging_free(&m);
-	return !m.no_memory;
+	return each_of(r, CP_RECORD_NONE, false, each, leaf, ctx);
 }

@@ -10,9 +10,6 @@ CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_rec
 /* The same without events that are in blocks. */
 CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
 				      cp_record_call_fn each, void *ctx);
-/* Counts what blocks hold, after cp_record_build_calls(); those that make no sense go.
- * False without memory. */
-bool cp_record_count_blocks(struct cp_record *r);
 /* Which blocks are of a part: those before `*to_ret`. */
 void cp_record_blocks_of(const struct cp_record *r, uint32_t part, size_t *from_ret,
 			 size_t *to_ret);

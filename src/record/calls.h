@@ -132,4 +132,26 @@ CP_ERROR cp_record_each_single_call(const struct cp_record *r, cp_record_call_fn
 /* All of them; values may be missing, which takes less time. */
 CP_ERROR cp_record_each_bare_call(const struct cp_record *r, cp_record_call_fn each, void *ctx);
 
+/* Of a call that returned before any other event came: its end. */
+struct cp_record_leaf {
+	uint64_t end_ns, duration_ns, overhead_ns, uncertain_ns; /* as a LEAVE has them */
+};
+/* `call` is its enter; false ends the walk. */
+typedef bool (*cp_record_leaf_fn)(void *ctx, const struct cp_record_call *call,
+				  const struct cp_record_leaf *leaf);
+/* The same in as many steps less, for who adds up: where nothing came between enter and leave
+ * of a call, `leaf` is told of both, where it can be. */
+CP_ERROR cp_record_each_bare_leaf(const struct cp_record *r, cp_record_call_fn each,
+				  cp_record_leaf_fn leaf, void *ctx);
+/* The LEAVE that ends it; `call` is its enter. */
+static inline void cp_record_leaf_leave(const struct cp_record_leaf *leaf,
+					struct cp_record_call *call)
+{
+	call->kind = CP_RECORD_LEAVE;
+	call->ts_ns = leaf->end_ns;
+	call->duration_ns = leaf->duration_ns;
+	call->overhead_ns = leaf->overhead_ns;
+	call->uncertain_ns = leaf->uncertain_ns;
+}
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/callsum.h"
 
-static bool add_duration(struct cp_call_sum *to, const struct cp_span *span)
+static inline bool add_duration(struct cp_call_sum *to, const struct cp_span *span, uint64_t times)
 {
 	struct cp_net_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
 	bool first = !cp_call_sum_over(to);
@@ -10,27 +10,31 @@ static bool add_duration(struct cp_call_sum *to, const struct cp_span *span)
 		to->least = one;
 	if (first || one.ns > to->most.ns)
 		to->most = one;
-	return cp_spread_add(one.at_most ? &to->bound : &to->known, cp_spread_bucket(one.ns), 1);
+	return cp_spread_add(one.at_most ? &to->bound : &to->known, cp_spread_bucket(one.ns),
+			     times);
 }
 
-bool cp_call_sum_add(struct cp_call_sum *to, const struct cp_span *span, bool whole)
+bool cp_call_sum_add(struct cp_call_sum *to, const struct cp_span *span, bool whole, uint64_t times)
 {
 	to->bounds |= span->uncertain_ns != 0;
 	if (span->inherited) { /* it was counted where it was entered */
-		to->inherited++;
+		to->inherited += times;
 	} else {
-		to->calls++;
-		to->unwound += span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED;
-		to->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
-		to->open += span->end >= CP_SPAN_LOST;
+		to->calls += times;
+		if (span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED)
+			to->unwound += times;
+		else if (span->end == CP_SPAN_TAIL_CALLED)
+			to->tail_calls += times;
+		else if (span->end >= CP_SPAN_LOST)
+			to->open += times;
 	}
-	cp_span_add_self(&to->self, span);
-	to->overhead_ns += span->overhead_ns;
+	cp_span_add_self(&to->self, span, times);
+	to->overhead_ns += span->overhead_ns * times;
 	if (whole) {
-		cp_span_add_whole(&to->whole, span);
-		to->cpu_ns += span->cpu_ns;
+		cp_span_add_whole(&to->whole, span, times);
+		to->cpu_ns += span->cpu_ns * times;
 	}
-	return span->inherited || span->end >= CP_SPAN_LOST || add_duration(to, span);
+	return span->inherited || span->end >= CP_SPAN_LOST || add_duration(to, span, times);
 }
 
 bool cp_call_sum_merge(struct cp_call_sum *to, const struct cp_call_sum *more, bool whole)

@@ -25,9 +25,10 @@ struct cp_call_sum {
 	struct cp_spread known, bound;
 };
 
-/* Adds a call that is over. `whole`: its time counts; that of a call inside another one
- * of its function is part of that one's. False without memory. */
-bool cp_call_sum_add(struct cp_call_sum *to, const struct cp_span *span, bool whole);
+/* Adds a call that is over, or so many alike. `whole`: its time counts; that of a call inside
+ * another one of its function is part of that one's. False without memory. */
+bool cp_call_sum_add(struct cp_call_sum *to, const struct cp_span *span, bool whole,
+		     uint64_t times);
 /* The same for what others add up to. */
 bool cp_call_sum_merge(struct cp_call_sum *to, const struct cp_call_sum *more, bool whole);
 void cp_call_sum_deinit(struct cp_call_sum *sum);

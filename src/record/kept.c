@@ -74,7 +74,7 @@ static bool read_again(const struct cp_record *r, const struct cp_record_call_ch
 	    cp_record_crc(bytes, chunk->stored) == chunk->crc)
 		return cp_record_unpack(chunk->codec, bytes, chunk->stored, chunk->raw, ret,
 					no_memory_ret);
-	r->file->changed = true;
+	__atomic_store_n(&r->file->changed, true, __ATOMIC_RELAXED);
 	return false;
 }
 

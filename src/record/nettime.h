@@ -24,20 +24,23 @@ struct cp_net_sum {
 	double room; /* what each may have by itself; the sum of bounds is one */
 };
 
-/* Adds a time by the most likely one; `doubt` is a variance, `root` its square root. Recordings
- * may lie: a sum that is too large wraps. */
+/* Adds a time by the most likely one, as often as it came; `doubt` is a variance, `root` its
+ * square root. Recordings may lie: a sum that is too large wraps. */
 static inline void cp_net_add_rooted(struct cp_net_sum *to, int64_t likely_ns, double doubt,
-				     double root)
+				     double root, uint64_t times)
 {
-	to->likely_ns = (int64_t)((uint64_t)to->likely_ns + (uint64_t)likely_ns);
-	to->doubt += doubt;
-	to->slant += root / 8;
-	to->room += 2 * root;
+	to->likely_ns = (int64_t)((uint64_t)to->likely_ns + (uint64_t)likely_ns * times);
+	if (doubt == 0)
+		return;
+	to->doubt += doubt * (double)times;
+	to->slant += root / 8 * (double)times;
+	to->room += 2 * root * (double)times;
 }
 
-static inline void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
+static inline void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt,
+			      uint64_t times)
 {
-	cp_net_add_rooted(to, likely_ns, doubt, doubt != 0 ? sqrt(doubt) : 0);
+	cp_net_add_rooted(to, likely_ns, doubt, doubt != 0 ? sqrt(doubt) : 0, times);
 }
 
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more);

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "record/annotation_decode.h"
+#include "record/block_count.h"
 #include "record/call_decode.h"
 #include "record/call_walk.h"
 #include "record/coverage_build.h"
@@ -358,6 +359,16 @@ bool cp_record_build_tables(struct cp_record_decoder *d)
 	       build_stacks(d);
 }
 
+/* It has its end, and nothing before that is missing: whoever wrote it had the numbers that its
+ * events refer to. */
+static bool is_whole(const struct cp_record_decoder *d)
+{
+	const struct cp_record_damage *own = &d->record->own;
+
+	return d->has_totals && !own->no_end && !own->bad_chunks && !own->missing_bytes &&
+	       !own->dropped && !own->lost;
+}
+
 CP_ERROR cp_record_build(struct cp_record_decoder *d)
 {
 	struct cp_record *r = d->record;
@@ -367,7 +378,7 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	cp_record_build_samples(d);
 	cp_record_build_annotations(d);
 	cp_record_build_sums(r);
-	if (!cp_record_build_calls(d) || !cp_record_count_blocks(r) ||
+	if (!cp_record_build_calls(d) || !cp_record_count_blocks(r, is_whole(d)) ||
 	    !cp_record_count_samples(r) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
 	cp_record_keep_strings(d);

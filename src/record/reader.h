@@ -9,6 +9,7 @@
  *       kept.c                their chunks: in memory, or where they are in a large file
  *       call_decode.c         events of all threads
  *       call_block_decode.c   those of one
+ *     block_count.c         what these hold
  *     sample_decode.c       samples: at once, or as calls when they stay in the file
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
  *     annotation_decode.c   annotations

@@ -25,27 +25,28 @@ const char *cp_span_end_name(enum cp_span_end end)
 	return names[end];
 }
 
-static struct cp_span *take_span(struct cp_spans *s)
+/* None is left; NULL without memory. */
+static struct cp_span *new_spans(struct cp_spans *s)
 {
-	struct cp_span *block;
+	struct cp_span *block = calloc(BLOCK, sizeof(*block));
 	size_t i;
 
-	if (!s->spare.count) {
-		block = calloc(BLOCK, sizeof(*block));
-		if (!block || !cp_vec_push(&s->blocks, block) ||
-		    !cp_vec_reserve(&s->spare, s->blocks.count * BLOCK))
-			return NULL;
-		for (i = 0; i < BLOCK; i++)
-			s->spare.items[s->spare.count++] = &block[i];
-	}
+	if (!block || !cp_vec_push(&s->blocks, block) ||
+	    !cp_vec_reserve(&s->spare, s->blocks.count * BLOCK))
+		return NULL;
+	for (i = 0; i < BLOCK; i++)
+		s->spare.items[s->spare.count++] = &block[i];
 	return s->spare.items[--s->spare.count];
 }
 
-/* NULL without memory. */
-static struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
+static inline struct cp_span *take_span(struct cp_spans *s)
 {
-	if (number < s->threads.count && s->threads.items[number])
-		return s->threads.items[number];
+	return s->spare.count ? s->spare.items[--s->spare.count] : new_spans(s);
+}
+
+/* NULL without memory. */
+static struct cp_spans_thread *new_thread(struct cp_spans *s, uint32_t number)
+{
 	if (!cp_vec_reserve(&s->threads, (size_t)number + 1))
 		return NULL;
 	while (s->threads.count <= number)
@@ -55,8 +56,15 @@ static struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
 	return s->threads.items[number];
 }
 
+static inline struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
+{
+	if (number < s->threads.count && s->threads.items[number])
+		return s->threads.items[number];
+	return new_thread(s, number);
+}
+
 /* How many calls of a function are open; NULL without memory. */
-static uint32_t *again(struct cp_spans_thread *t, uint32_t function)
+static uint32_t *new_piece(struct cp_spans_thread *t, uint32_t function)
 {
 	size_t piece = function / PIECE;
 
@@ -71,14 +79,28 @@ static uint32_t *again(struct cp_spans_thread *t, uint32_t function)
 	return t->again.items[piece] ? &t->again.items[piece][function % PIECE] : NULL;
 }
 
-static uint64_t offset(const struct cp_spans *s, uint64_t ts_ns)
+static inline uint32_t *again(struct cp_spans_thread *t, uint32_t function)
+{
+	size_t piece = function / PIECE;
+
+	if (piece < t->again.count && t->again.items[piece])
+		return &t->again.items[piece][function % PIECE];
+	return new_piece(t, function);
+}
+
+static inline uint64_t offset(const struct cp_spans *s, uint64_t ts_ns)
 {
 	return ts_ns > s->start_ns ? ts_ns - s->start_ns : 0;
 }
 
+static inline uint32_t function_at(const struct cp_spans *s, uint32_t location)
+{
+	return s->functions ? s->functions[location] : location;
+}
+
 /* The call around one that is `depth` deep: the last one that is one less. Where its
  * enter was lost, the one before; but coroutines rest that are less deep. */
-static struct cp_span *outer(const struct cp_spans_thread *t, uint32_t depth)
+static struct cp_span *search_outer(const struct cp_spans_thread *t, uint32_t depth)
 {
 	size_t i, least = t->open.count > SEARCH_MAX ? t->open.count - SEARCH_MAX : 0;
 	struct cp_span *around = NULL;
@@ -94,6 +116,15 @@ static struct cp_span *outer(const struct cp_spans_thread *t, uint32_t depth)
 	return around;
 }
 
+static inline struct cp_span *outer(const struct cp_spans_thread *t, uint32_t depth)
+{
+	size_t count = t->open.count;
+
+	if (count && t->open.items[count - 1]->depth + 1 == depth)
+		return t->open.items[count - 1];
+	return search_outer(t, depth);
+}
+
 /* ---- begin and end ---- */
 
 static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
@@ -107,8 +138,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 	*span = (struct cp_span){
 		.id = ++s->last_id,
 		.thread = call->thread,
-		.function =
-			s->to->function ? s->to->function(s->ctx, call->function) : call->function,
+		.function = function_at(s, call->function),
 		.location = call->function,
 		.depth = call->depth,
 		.entered = call->kind == CP_RECORD_ENTER,
@@ -128,7 +158,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 }
 
 /* What is known when all else of it is. */
-static void settle(struct cp_span *span)
+static inline void settle(struct cp_span *span)
 {
 	span->net_ns =
 		span->duration_ns -
@@ -227,8 +257,7 @@ static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
 		    : call->flags & CP_RECORD_CALL_ENDED ? CP_SPAN_ENDED
 							 : CP_SPAN_UNWOUND;
 	if (call->target != CP_RECORD_NONE)
-		span->target =
-			s->to->function ? s->to->function(s->ctx, call->target) : call->target;
+		span->target = function_at(s, call->target);
 	span->unsure = span->end == CP_SPAN_UNWOUND && call->flags & CP_RECORD_CALL_UNSURE;
 	span->end_ns = offset(s, call->ts_ns);
 	span->duration_ns = call->duration_ns;
@@ -261,11 +290,9 @@ static struct cp_error *disarmed(struct cp_spans *s, uint32_t location, uint64_t
 /* Nothing takes longer than since the clock began, and of its time no more than all is
  * uncertain: what a file says otherwise, a little less than nothing as a rule, it does
  * not know. */
-const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said,
-					       struct cp_record_call *right)
+const struct cp_record_call *cp_span_make_right(const struct cp_record_call *said,
+						struct cp_record_call *right)
 {
-	if (said->duration_ns <= said->ts_ns && said->uncertain_ns <= said->duration_ns)
-		return said;
 	*right = *said;
 	if (right->duration_ns > right->ts_ns)
 		right->duration_ns = 0;
@@ -314,6 +341,33 @@ CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, u
 	cp_call_settle(s->costs, 0, span.duration_ns, &span.overhead_ns, &span.uncertain_ns);
 	settle(&span);
 	return s->to->end(s->ctx, &span, NULL);
+}
+
+CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
+		       const struct cp_record_leaf *leaf, struct cp_span *span)
+{
+	struct cp_spans_thread *t = thread_of(s, enter->thread);
+	const uint32_t *count;
+
+	span->location = enter->function;
+	span->function = function_at(s, enter->function);
+	count = t ? again(t, span->function) : NULL;
+	if (!count)
+		return cp_error_nomem();
+	span->id = ++s->last_id;
+	span->thread = enter->thread;
+	span->depth = enter->depth;
+	span->again = *count;
+	span->entered = true;
+	span->target = CP_RECORD_NONE;
+	span->start_ns = offset(s, enter->ts_ns);
+	span->end_ns = offset(s, leaf->end_ns);
+	span->duration_ns = leaf->duration_ns;
+	span->overhead_ns = leaf->overhead_ns;
+	span->uncertain_ns = leaf->uncertain_ns;
+	span->outer = outer(t, enter->depth);
+	settle(span);
+	return NULL;
 }
 
 CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns)
@@ -403,24 +457,4 @@ void cp_spans_deinit(struct cp_spans *s)
 	cp_vec_free(&s->threads);
 	cp_vec_free(&s->blocks);
 	cp_vec_free(&s->spare);
-}
-
-/* ---- times ---- */
-
-void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span)
-{
-	/* The square root of the doubt, to the bit: that of a rounded square is what was squared. */
-	double root = (double)span->uncertain_ns / 4;
-
-	cp_net_add_rooted(to, cp_span_likely(span), cp_span_doubt(span), root);
-}
-
-/* The doubt of its calls is part of its own. */
-void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span)
-{
-	double doubt = cp_span_doubt(span) - span->inner_doubt;
-	/* Recordings may lie: what is too large wraps. */
-	uint64_t likely = (uint64_t)cp_span_likely(span) - (uint64_t)span->inner_ns;
-
-	cp_net_add(to, (int64_t)likely, doubt > 0 ? doubt : 0);
 }

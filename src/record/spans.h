@@ -74,10 +74,27 @@ static inline uint64_t cp_span_self(const struct cp_span *span)
 	return self > 0 ? (uint64_t)self : 0;
 }
 
-/* Adds the time of a call that is over. */
-void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span);
-/* Adds the time that a call which is over spent in no traced call that it made. */
-void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span);
+/* Adds the time of a call that is over, or of so many alike. */
+static inline void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span,
+				     uint64_t times)
+{
+	/* The square root of the doubt, to the bit: that of a rounded square is what was squared. */
+	double root = (double)span->uncertain_ns / 4;
+
+	cp_net_add_rooted(to, cp_span_likely(span), cp_span_doubt(span), root, times);
+}
+
+/* Adds the time that a call which is over, or so many alike, spent in no traced call that it
+ * made. The doubt of its calls is part of its own. */
+static inline void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span,
+				    uint64_t times)
+{
+	double doubt = cp_span_doubt(span) - span->inner_doubt;
+	/* Recordings may lie: what is too large wraps. */
+	uint64_t likely = (uint64_t)cp_span_likely(span) - (uint64_t)span->inner_ns;
+
+	cp_net_add(to, (int64_t)likely, doubt > 0 ? doubt : 0, times);
+}
 
 /* "returned", "tail_called", ... */
 const char *cp_span_end_name(enum cp_span_end end);
@@ -95,7 +112,6 @@ static inline struct cp_span *cp_span_shown_outer(const struct cp_span *span)
 
 /* Whom the calls go to; an error of theirs ends all. */
 struct cp_spans_to {
-	uint32_t (*function)(void *ctx, uint32_t location); /* NULL: locations are functions */
 	bool (*hides)(void *ctx, const struct cp_span *span); /* NULL: none */
 	struct cp_error *(*begin)(void *ctx, struct cp_span *span,
 				  const struct cp_record_call *call); /* may be NULL */
@@ -113,6 +129,7 @@ struct cp_spans {
 	bool missing; /* some events may be */
 	/* What tracing added, where events don't say it, nor how long calls were; or NULL */
 	const struct cp_call_costs *costs;
+	const uint32_t *functions; /* by location; borrowed; NULL: locations are functions */
 	/* ---- */
 	CP_VEC(struct cp_spans_thread *) threads; /* by number; NULL: nothing came */
 	uint64_t last_id;
@@ -121,14 +138,25 @@ struct cp_spans {
 };
 
 /* What a file, which anybody may have written, can mean: `said`, or `right`, which is set. */
-const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said,
-					       struct cp_record_call *right);
+const struct cp_record_call *cp_span_make_right(const struct cp_record_call *said,
+						struct cp_record_call *right);
+static inline const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said,
+							     struct cp_record_call *right)
+{
+	if (said->duration_ns <= said->ts_ns && said->uncertain_ns <= said->duration_ns)
+		return said;
+	return cp_span_make_right(said, right);
+}
 /* The next event of the family of calls, in the order in which they were served. */
 CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *call);
 /* The same of a call that returned before anything else of its thread came, by `costs`: its two
  * events, where nobody wants to be told that it begins, hides calls or names functions
  * otherwise, and no event is missing. `end` gets no event. */
 CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns);
+/* Likewise, of a recording: `span` is all of it, with no events, and nobody is told. The span
+ * begins as zeros, and with what was made of it before. */
+CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
+		       const struct cp_record_leaf *leaf, struct cp_span *span);
 /* Nothing more comes: what is open is over as OPEN. */
 CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns);
 /* Calls `each` for every open call as it would be if it ended at `end_ns`, the outermost

@@ -47,12 +47,13 @@ static struct cp_error *add(struct cp_sums *s, uint32_t process, const struct cp
 	struct cp_sums_thread *t = thread_of(s, span->thread);
 
 	/* The time of a call inside the same function's counts once. */
-	if (!e || !t || !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function)))
+	if (!e || !t ||
+	    !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function), 1))
 		return cp_error_nomem();
 	t->process = process;
 	t->calls += !span->inherited;
 	if (!span->outer)
-		cp_span_add_whole(&t->outermost, span);
+		cp_span_add_whole(&t->outermost, span, 1);
 	t->changed = e->changed = true;
 	return NULL;
 }

@@ -333,7 +333,7 @@ static void test_tally(void)
 
 	cp_tally_sort(&t);
 	for (i = 0; i < 100000; i++)
-		CHECK(cp_tally_add(&t, cp_random(&state) % 1000 * UINT64_C(1000000007)));
+		CHECK(cp_tally_add(&t, cp_random(&state) % 1000 * UINT64_C(1000000007), 1));
 	CHECK_U64(t.distinct, 1000);
 	CHECK(t.capacity <= 4096); /* of a hundred thousand */
 	cp_tally_sort(&t);

@@ -629,6 +629,63 @@ static void same(struct cp_record *x, struct cp_record *y)
 	}
 }
 
+static size_t leaves_told;
+
+/* Events as they come, without values. */
+struct bare {
+	CP_VEC(struct cp_record_call) calls;
+	size_t leaves;
+};
+
+static bool add_bare(void *ctx, const struct cp_record_call *call)
+{
+	struct bare *b = ctx;
+	struct cp_record_call copy = *call;
+
+	copy.values = copy.form = NULL;
+	copy.value_count = copy.result_count = copy.changed_count = 0;
+	CHECK(cp_vec_push(&b->calls, copy));
+	return true;
+}
+
+static bool add_leaf(void *ctx, const struct cp_record_call *call,
+		     const struct cp_record_leaf *leaf)
+{
+	struct cp_record_call leave = *call;
+	struct bare *b = ctx;
+
+	b->leaves++;
+	CHECK(call->kind == CP_RECORD_ENTER);
+	cp_record_leaf_leave(leaf, &leave);
+	return add_bare(ctx, call) && add_bare(ctx, &leave);
+}
+
+/* Calls told at once are those that are told by two events, in the same order. */
+static void same_leaves(struct cp_record *r)
+{
+	struct bare one = { 0 }, two = { 0 };
+	size_t i, different = 0;
+
+	CHECK_OK(cp_record_each_bare_leaf(r, add_bare, add_leaf, &one));
+	CHECK_OK(cp_record_each_bare_call(r, add_bare, &two));
+	CHECK_U64(one.calls.count, two.calls.count);
+	for (i = 0; i < one.calls.count && i < two.calls.count; i++) {
+		const struct cp_record_call *a = &one.calls.items[i], *b = &two.calls.items[i];
+
+		different += a->ts_ns != b->ts_ns || a->kind != b->kind || a->flags != b->flags ||
+			     a->thread != b->thread || a->function != b->function ||
+			     a->depth != b->depth || a->target != b->target ||
+			     a->stack != b->stack || a->count != b->count ||
+			     a->entered_by != b->entered_by || a->duration_ns != b->duration_ns ||
+			     a->overhead_ns != b->overhead_ns ||
+			     a->uncertain_ns != b->uncertain_ns || a->cpu_ns != b->cpu_ns;
+	}
+	CHECK_U64(different, 0);
+	leaves_told += one.leaves;
+	cp_vec_free(&one.calls);
+	cp_vec_free(&two.calls);
+}
+
 static bool add_up(void *ctx, const struct cp_record_call *call)
 {
 	CHECK_OK(cp_sums_event(ctx, 0, call));
@@ -677,6 +734,7 @@ static void test_same(uint64_t start, size_t events, uint32_t stride, uint32_t m
 		CHECK_U64(cp_record_final(r[i])->calls, events);
 	}
 	same(r[0], r[1]);
+	same_leaves(r[1]);
 	same_sums(r[1], &sums, most > CP_CALL_BLOCK_DEPTH);
 	for (i = 0; i < 2; i++) {
 		to[i] = scratch_file();
@@ -838,6 +896,7 @@ int main(void)
 	test_same(21, 60000, 20000, DEEP);
 	CHECK(leaves > 10000);
 	CHECK(valued_leaves > 1000);
+	CHECK(leaves_told > 1000);
 	test_turns();
 	test_damaged();
 	test_mutated();

@@ -15,29 +15,34 @@
 #include "report/profile/spans.h"
 #include "report/profile/summed.h"
 
+#define NEAR_BITS 12
+
 struct builder {
 	struct cp_calls c;
 	bool walked; /* beside another, and not asked for yet */
 	uint32_t *places; /* by function of the profile: place + 1 */
 	uint32_t *threads; /* by thread: likewise */
-	uint32_t *near; /* by callee: the edge that was asked for last, + 1 */
+	uint32_t near[1u << NEAR_BITS]; /* by caller and callee: the edge asked for last, + 1 */
 	struct cp_map edges;
 	struct cp_tailed tailed;
 };
 
-static struct cp_called *called(struct builder *b, uint32_t function)
+static bool add_called(struct builder *b, uint32_t function)
 {
-	uint32_t *place = &b->places[function];
-
-	if (!*place) {
-		if (!cp_vec_push(&b->c.functions, (struct cp_called){ .function = function }))
-			return NULL;
-		*place = (uint32_t)b->c.functions.count;
-	}
-	return &b->c.functions.items[*place - 1];
+	if (!cp_vec_push(&b->c.functions, (struct cp_called){ .function = function }))
+		return false;
+	b->places[function] = (uint32_t)b->c.functions.count;
+	return true;
 }
 
-static struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
+static inline struct cp_called *called(struct builder *b, uint32_t function)
+{
+	if (!b->places[function] && !add_called(b, function))
+		return NULL;
+	return &b->c.functions.items[b->places[function] - 1];
+}
+
+static inline struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
 {
 	uint32_t *place = &b->threads[thread];
 
@@ -71,30 +76,54 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-static struct cp_call_edge *edge_of(struct builder *b, uint32_t caller, uint32_t callee)
+/* The place + 1; 0 without memory. */
+static uint32_t find_edge(struct builder *b, uint32_t caller, uint32_t callee)
 {
-	struct cp_call_edge edge = { .caller = caller, .callee = callee };
-	uint64_t key = (uint64_t)caller << 32 | callee, *found;
-	uint32_t *near = &b->near[callee];
+	uint64_t key = (uint64_t)caller << 32 | callee;
+	const uint64_t *found = cp_map_get(&b->edges, key);
 
-	if (*near && b->c.edges.items[*near - 1].caller == caller)
-		return &b->c.edges.items[*near - 1];
-	found = cp_map_get(&b->edges, key);
-	if (!found &&
-	    (!cp_vec_push(&b->c.edges, edge) || !cp_map_put(&b->edges, key, b->c.edges.count - 1)))
-		return NULL;
-	*near = (uint32_t)(found ? *found + 1 : b->c.edges.count);
-	return &b->c.edges.items[*near - 1];
+	if (found)
+		return (uint32_t)*found + 1;
+	if (!cp_vec_push(&b->c.edges,
+			 (struct cp_call_edge){ .caller = caller, .callee = callee }) ||
+	    !cp_map_put(&b->edges, key, b->c.edges.count - 1))
+		return 0;
+	return (uint32_t)b->c.edges.count;
 }
 
-/* Welford's way: nothing is lost between a large sum and a small distance. */
-static void add_moment(struct cp_moments *m, double value, uint64_t times)
+static inline struct cp_call_edge *edge_of(struct builder *b, uint32_t caller, uint32_t callee)
 {
-	double from = value - m->mean;
+	uint32_t *near =
+		&b->near[(caller * 0x9e3779b1u ^ callee * 0x85ebca6bu) >> (32 - NEAR_BITS)];
+	struct cp_call_edge *edge = *near ? &b->c.edges.items[*near - 1] : NULL;
 
+	if (edge && edge->caller == caller && edge->callee == callee)
+		return edge;
+	*near = find_edge(b, caller, callee);
+	return *near ? &b->c.edges.items[*near - 1] : NULL;
+}
+
+static inline void add_moment(struct cp_moments *m, double value, uint64_t times)
+{
+	double from;
+
+	if (!m->count)
+		m->first = value;
+	from = value - m->first;
 	m->count += times;
-	m->mean += from * (double)times / (double)m->count;
-	m->squares += from * (value - m->mean) * (double)times;
+	m->sum += from * (double)times;
+	m->squares += from * from * (double)times;
+}
+
+static double mean_of(const struct cp_moments *m)
+{
+	return m->first + m->sum / (double)m->count;
+}
+
+/* Of distances from the mean, their squares. */
+static double squares_of(const struct cp_moments *m)
+{
+	return m->squares - m->sum / (double)m->count * m->sum;
 }
 
 /* Its time is, besides, that of those who ended by calling it, and of those before. */
@@ -110,46 +139,76 @@ static bool add_tailed(struct builder *b, const struct cp_span *span)
 			if (!f)
 				return false;
 			if (*function != span->function)
-				cp_span_add_whole(&f->tailed_sum, span);
+				cp_span_add_whole(&f->tailed_sum, span, 1);
 		}
 	return cp_tailed_leave(&b->tailed, span, chain);
+}
+
+static uint32_t caller_function(const struct cp_span *span)
+{
+	const struct cp_span *outer = cp_span_shown_outer(span);
+
+	if (outer)
+		return outer->function;
+	return span->caller ? span->caller - 1 : CP_RECORD_NONE;
+}
+
+/* Adds a call that is over, or so many alike. */
+static bool add(struct builder *b, const struct cp_span *span, uint64_t times)
+{
+	struct cp_called *f = called(b, span->function);
+	struct cp_calling_thread *t = calling(b, span->thread);
+	uint32_t caller = caller_function(span);
+	struct cp_call_edge *e = edge_of(b, caller, span->function);
+
+	/* The time of a call inside the same function's counts once. */
+	if (!f || !t || !e ||
+	    !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function), times))
+		return false;
+	if (!span->again) {
+		cp_span_add_whole(&f->sum.whole, span, times);
+		f->sum.cpu_ns += span->cpu_ns * times;
+	}
+	if (!span->inherited)
+		t->calls += times;
+	if (!cp_span_shown_outer(span)) {
+		cp_span_add_whole(&t->sum, span, times);
+		cp_span_add_whole(&b->c.outermost_sum, span, times);
+	}
+	return true;
+}
+
+/* Likewise: how long it was, which nothing has cut short. */
+static bool add_duration(struct builder *b, const struct cp_span *span, uint64_t times)
+{
+	struct cp_called *f = called(b, span->function);
+	struct cp_net_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
+
+	if (!f)
+		return false;
+	f->tailed_inside |= span->end == CP_SPAN_TAIL_CALLED && span->again;
+	cp_span_add_whole(&f->over, span, times);
+	add_moment(&f->moments, (double)cp_span_likely(span), times);
+	return cp_durations_add(&f->durations, one, times);
 }
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct builder *b = ctx;
-	struct cp_called *f = called(b, span->function);
-	struct cp_calling_thread *t = calling(b, span->thread);
-	const struct cp_span *outer = cp_span_shown_outer(span);
-	uint32_t caller = outer		 ? outer->function
-			  : span->caller ? span->caller - 1
-					 : CP_RECORD_NONE;
-	struct cp_call_edge *e = edge_of(b, caller, span->function);
-	struct cp_net_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
 
 	(void)call;
-	/* The time of a call inside the same function's counts once. */
-	if (!f || !t || !e ||
-	    !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function)))
-		return cp_error_nomem();
-	if (!span->again) {
-		cp_span_add_whole(&f->sum.whole, span);
-		f->sum.cpu_ns += span->cpu_ns;
-	}
-	t->calls += !span->inherited;
-	if (!outer) {
-		cp_span_add_whole(&t->sum, span);
-		cp_span_add_whole(&b->c.outermost_sum, span);
-	}
-	if (!add_tailed(b, span))
+	if (!add(b, span, 1) || !add_tailed(b, span))
 		return cp_error_nomem();
 	if (span->inherited || span->end >= CP_SPAN_LOST)
 		return NULL;
-	f = called(b, span->function);
-	f->tailed_inside |= span->end == CP_SPAN_TAIL_CALLED && span->again;
-	cp_span_add_whole(&f->over, span);
-	add_moment(&f->moments, (double)cp_span_likely(span), 1);
-	return cp_durations_add(&f->durations, one) ? NULL : cp_error_nomem();
+	return add_duration(b, span, 1) ? NULL : cp_error_nomem();
+}
+
+static struct cp_error *leaves(void *ctx, struct cp_span *span, uint64_t count)
+{
+	struct builder *b = ctx;
+
+	return add(b, span, count) && add_duration(b, span, count) ? NULL : cp_error_nomem();
 }
 
 static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
@@ -344,7 +403,7 @@ static void moments_of_sums(struct cp_called *f)
 		if (bound)
 			add_moment(&f->moments, (double)high, bound);
 	}
-	f->average.ns = (uint64_t)(f->moments.mean + 0.5);
+	f->average.ns = (uint64_t)(mean_of(&f->moments) + 0.5);
 	f->average.at_most = sum->bound.total != 0;
 }
 
@@ -359,8 +418,8 @@ static void settle_moments(struct cp_called *f)
 	} else if (cp_call_sum_over(&f->sum)) {
 		moments_of_sums(f);
 	}
-	if (m->count && m->squares > 0)
-		f->deviation.ns = (uint64_t)(sqrt(m->squares / (double)m->count) + 0.5);
+	if (m->count && squares_of(m) > 0)
+		f->deviation.ns = (uint64_t)(sqrt(squares_of(m) / (double)m->count) + 0.5);
 	f->deviation.at_most = f->sum.bound.total != 0;
 }
 
@@ -403,7 +462,6 @@ static void destroy(void *made)
 		return;
 	free(b->places);
 	free(b->threads);
-	free(b->near);
 	cp_map_free(&b->edges);
 	cp_tailed_deinit(&b->tailed);
 	cp_calls_deinit(&b->c);
@@ -421,9 +479,7 @@ static struct cp_error *begin(const struct cp_profile *p, struct builder **ret)
 	b->c.profile = p;
 	b->places = calloc(p->functions.count + 1, sizeof(*b->places));
 	b->threads = calloc(threads + 1, sizeof(*b->threads));
-	b->near = calloc(p->functions.count + 1, sizeof(*b->near));
-	err = b->places && b->threads && b->near ? cp_tailed_init(&b->tailed, threads)
-						 : cp_error_nomem();
+	err = b->places && b->threads ? cp_tailed_init(&b->tailed, threads) : cp_error_nomem();
 	if (err)
 		destroy(b);
 	else
@@ -445,7 +501,7 @@ static struct cp_error *finish(struct builder *b, struct cp_calls *ret)
 }
 
 static const struct cp_span_visitor visitor = {
-	.enter = enter, .leave = leave, .disarmed = disarmed, .bare = true
+	.enter = enter, .leave = leave, .leaves = leaves, .disarmed = disarmed, .bare = true
 };
 
 static struct cp_error *begin_beside(const struct cp_profile *p, void **made_ret)

@@ -14,10 +14,11 @@
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 
-/* Mean and spread of numbers as they come. */
+/* Mean and spread of numbers as they come, by their distances from the first one: so nothing is
+ * lost between a large sum and a small distance. */
 struct cp_moments {
 	uint64_t count;
-	double mean, squares; /* of distances from the mean */
+	double first, sum, squares;
 };
 
 struct cp_called {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/events/durations.h"
 
-bool cp_durations_add(struct cp_durations *d, struct cp_net_time one)
+bool cp_durations_add(struct cp_durations *d, struct cp_net_time one, uint64_t times)
 {
-	d->count++;
-	return cp_tally_add(one.at_most ? &d->bound : &d->known, one.ns);
+	d->count += times;
+	return cp_tally_add(one.at_most ? &d->bound : &d->known, one.ns, times);
 }
 
 bool cp_durations_sort(struct cp_durations *d)

@@ -22,8 +22,8 @@ struct cp_duration {
 	uint64_t upto; /* so many are no longer */
 };
 
-/* False without memory, both; nothing is added after the second. */
-bool cp_durations_add(struct cp_durations *d, struct cp_net_time one);
+/* One, or so many alike. False without memory, both; nothing is added after the second. */
+bool cp_durations_add(struct cp_durations *d, struct cp_net_time one, uint64_t times);
 bool cp_durations_sort(struct cp_durations *d);
 /* The one with so many before it, which is less than `count`. Of some that are alike bounds
  * come first, for what they stand for is no longer than they are. */

@@ -12,7 +12,7 @@
 struct cp_span_visitor; /* profile/spans.h */
 
 /* Who sees the calls as cp_spans_walk() would show them, in the walk that makes hits of them:
- * enter, leave and disarmed of a visitor which is bare, and which may use the data of spans but
+ * enter, leave, leaves and disarmed of a visitor which is bare, and which may use the data of spans but
  * for `node`. Where events have stacks there is none, for these can't be walked yet. */
 struct cp_profile_beside {
 	struct cp_error *(*begin)(const struct cp_profile *p, void **made_ret);

@@ -127,11 +127,6 @@ bool cp_profile_accepts_memory(const struct cp_profile *p, uint32_t thread, uint
 	       (!p->choice || p->choice->moment_counts);
 }
 
-uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location)
-{
-	return p->frames.items[p->location_frames[location + 1] - 1].function;
-}
-
 uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location)
 {
 	uint32_t outermost = cp_profile_outermost(p, location), i;

@@ -232,7 +232,10 @@ bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32
  * (spans.h); whenever it is. */
 bool cp_profile_accepts_memory(const struct cp_profile *p, uint32_t thread, uint32_t function);
 /* The function that a location's address is in, whatever is inlined there. */
-uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
+static inline uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location)
+{
+	return p->frames.items[p->location_frames[location + 1] - 1].function;
+}
 
 /* The function that takes a lock or memory at a location: the outermost one there or, where
  * that only does so for others, the innermost inlined one that does not. */

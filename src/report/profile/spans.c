@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "report/profile/choice.h"
+#include "report/profile/leaves.h"
 #include "report/profile/profile.h"
 
 struct cp_spans_walk {
@@ -12,9 +13,22 @@ struct cp_spans_walk {
 	const struct cp_span_visitor *visitor;
 	void *ctx;
 	struct cp_spans spans;
+	uint32_t *functions; /* owned; by location */
 	bool calls; /* somebody asks for them, or for which of them an event is in */
+	bool all; /* calls are shown: nobody asks for less */
+	struct cp_leaves *leaves; /* owned; NULL: they are told as other calls */
+	struct cp_span leaf; /* the one being told */
+	bool *tailed; /* owned, with `leaves`; by thread: what was shown last ended by a call */
 	struct cp_error *error;
 };
+
+/* Does the filter let all calls through? */
+static bool is_open(const struct cp_profile *p)
+{
+	const struct cp_profile_filter *f = &p->filter;
+
+	return !p->choice && !f->thread && !f->pid && !f->image && !f->from_ns && !f->to_ns;
+}
 
 static uint64_t offset(const struct cp_spans_walk *w, uint64_t ts_ns)
 {
@@ -25,7 +39,7 @@ static bool shown(const struct cp_spans_walk *w, const struct cp_span *span)
 {
 	const struct cp_profile_filter *f = &w->p->filter;
 
-	if (w->visitor->every)
+	if (w->visitor->every || w->all)
 		return true;
 	return !span->hidden && span->start_ns >= f->from_ns &&
 	       (!f->to_ns || span->start_ns <= f->to_ns) &&
@@ -38,28 +52,40 @@ static bool hides(void *ctx, const struct cp_span *span)
 {
 	const struct cp_spans_walk *w = ctx;
 
-	return w->p->choice && !cp_choice_has(w->p->choice, span->id);
+	return !cp_choice_has(w->p->choice, span->id);
 }
 
-static uint32_t function_at(void *ctx, uint32_t location)
+/* NULL without memory. */
+static uint32_t *functions_of(const struct cp_profile *p)
 {
-	const struct cp_spans_walk *w = ctx;
+	size_t count = cp_record_location_count(p->record), i;
+	uint32_t *functions = calloc(count + 1, sizeof(*functions));
 
-	return cp_profile_outermost(w->p, location);
+	for (i = 0; functions && i < count; i++)
+		functions[i] = cp_profile_outermost(p, (uint32_t)i);
+	return functions;
 }
 
 static struct cp_error *begin(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	const struct cp_spans_walk *w = ctx;
 
-	return w->visitor->enter && shown(w, span) ? w->visitor->enter(w->ctx, span, call) : NULL;
+	if (!w->visitor->enter || !shown(w, span))
+		return NULL;
+	if (w->leaves)
+		w->tailed[span->thread] = false;
+	return w->visitor->enter(w->ctx, span, call);
 }
 
 static struct cp_error *end(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	const struct cp_spans_walk *w = ctx;
 
-	return w->visitor->leave && shown(w, span) ? w->visitor->leave(w->ctx, span, call) : NULL;
+	if (!w->visitor->leave || !shown(w, span))
+		return NULL;
+	if (w->leaves)
+		w->tailed[span->thread] = span->end == CP_SPAN_TAIL_CALLED;
+	return w->visitor->leave(w->ctx, span, call);
 }
 
 /* ---- events ---- */
@@ -104,7 +130,7 @@ static struct cp_error *moment(struct cp_spans_walk *w, visit_fn visit,
 	return visit(w->ctx, call->thread, function, call);
 }
 
-bool cp_spans_walk_event(void *walk, const struct cp_record_call *said)
+static bool other_event(void *walk, const struct cp_record_call *said)
 {
 	struct cp_record_call right;
 	const struct cp_record_call *call = cp_span_put_right(said, &right);
@@ -130,6 +156,35 @@ bool cp_spans_walk_event(void *walk, const struct cp_record_call *said)
 	return !w->error && (!w->visitor->stop || !*w->visitor->stop);
 }
 
+bool cp_spans_walk_event(void *walk, const struct cp_record_call *said)
+{
+	struct cp_spans_walk *w = walk;
+
+	/* Most of what there is: an end of a call, where nobody asks for a part of the time. */
+	if (said->kind >= CP_RECORD_DISARMED || !w->calls || w->visitor->stop || w->p->filter.to_ns)
+		return other_event(walk, said);
+	w->error = cp_spans_event(&w->spans, said);
+	return !w->error;
+}
+
+/* A call that returned before anything else came. */
+static bool leaf_event(void *walk, const struct cp_record_call *call,
+		       const struct cp_record_leaf *leaf)
+{
+	struct cp_spans_walk *w = walk;
+	struct cp_record_call leave;
+
+	if (w->tailed[call->thread] || leaf->end_ns < call->ts_ns) {
+		leave = *call;
+		cp_record_leaf_leave(leaf, &leave);
+		return cp_spans_walk_event(w, call) && cp_spans_walk_event(w, &leave);
+	}
+	w->error = cp_spans_pass(&w->spans, call, leaf, &w->leaf);
+	if (!w->error && shown(w, &w->leaf))
+		w->error = cp_leaves_add(w->leaves, &w->leaf);
+	return !w->error;
+}
+
 static bool is_missing_events(const struct cp_record *r)
 {
 	const struct cp_record_damage *d = cp_record_damage(r);
@@ -141,17 +196,25 @@ static bool is_missing_events(const struct cp_record *r)
 CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_visitor *visitor,
 			     void *ctx, struct cp_spans_walk **ret)
 {
-	static const struct cp_spans_to to = { function_at, hides, begin, end };
+	static const struct cp_spans_to all = { NULL, begin, end }, chosen = { hides, begin, end };
 	struct cp_spans_walk *w = calloc(1, sizeof(*w));
 
-	if (!w)
+	uint32_t *functions = functions_of(p);
+
+	if (!w || !functions) {
+		free(w);
+		free(functions);
 		return cp_error_nomem();
+	}
 	*w = (struct cp_spans_walk){ .p = p,
 				     .visitor = visitor,
 				     .calls = visitor->enter || visitor->leave || p->choice,
 				     .ctx = ctx,
-				     .spans = { .to = &to,
+				     .functions = functions,
+				     .all = is_open(p),
+				     .spans = { .to = p->choice ? &chosen : &all,
 						.ctx = w,
+						.functions = functions,
 						.start_ns = cp_record_info(p->record)->start_ns,
 						.missing = is_missing_events(p->record) } };
 	*ret = w;
@@ -171,6 +234,8 @@ CP_ERROR cp_spans_walk_end(struct cp_spans_walk *w, bool all)
 {
 	if (w->error)
 		return cp_steal(w->error);
+	if (w->leaves)
+		CP_TRY(cp_leaves_flush(w->leaves));
 	if (!all || (w->visitor->stop && *w->visitor->stop))
 		return NULL;
 	return cp_spans_rest(&w->spans, end_of(w));
@@ -182,7 +247,36 @@ void cp_spans_walk_destroy(struct cp_spans_walk *w)
 		return;
 	cp_error_free(w->error);
 	cp_spans_deinit(&w->spans);
+	cp_leaves_destroy(w->leaves);
+	free(w->tailed);
+	free(w->functions);
 	free(w);
+}
+
+/* Where all calls are told, whenever they end, and nobody ends the walk. */
+static struct cp_error *begin_leaves(struct cp_spans_walk *w)
+{
+	const struct cp_span_visitor *visitor = w->visitor;
+
+	if (!visitor->leaves || !visitor->bare || visitor->stop || w->p->choice ||
+	    w->p->filter.to_ns)
+		return NULL;
+	w->leaves = cp_leaves_create(visitor->leaves, w->ctx);
+	w->tailed = calloc(cp_record_thread_count(w->p->record) + 1, sizeof(*w->tailed));
+	return w->leaves && w->tailed ? NULL : cp_error_nomem();
+}
+
+static struct cp_error *walk_events(struct cp_spans_walk *w)
+{
+	const struct cp_record *r = w->p->record;
+
+	if (!w->calls)
+		return cp_record_each_single_call(r, cp_spans_walk_event, w);
+	CP_TRY(begin_leaves(w));
+	if (w->leaves)
+		return cp_record_each_bare_leaf(r, cp_spans_walk_event, leaf_event, w);
+	return w->visitor->bare ? cp_record_each_bare_call(r, cp_spans_walk_event, w)
+				: cp_record_each_call(r, cp_spans_walk_event, w);
 }
 
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
@@ -191,9 +285,7 @@ CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor 
 	struct cp_error *err, *first;
 
 	CP_TRY(cp_spans_walk_begin(p, visitor, ctx, &w));
-	err = !w->calls	      ? cp_record_each_single_call(p->record, cp_spans_walk_event, w)
-	      : visitor->bare ? cp_record_each_bare_call(p->record, cp_spans_walk_event, w)
-			      : cp_record_each_call(p->record, cp_spans_walk_event, w);
+	err = walk_events(w);
 	first = cp_spans_walk_end(w, !err);
 	if (first) {
 		cp_error_free(err);

@@ -19,6 +19,11 @@ struct cp_span_visitor {
 	/* `call` is NULL when there is no event: LOST, OPEN. */
 	struct cp_error *(*leave)(void *ctx, struct cp_span *span,
 				  const struct cp_record_call *call);
+	/* `count` calls alike that returned before anything else came of their thread, instead of
+	 * enter and leave: leaves.h says what their span tells. Of the first of each kind it is
+	 * told in its place, of others later, up to the end of the walk. NULL: they are told as
+	 * others are. Not of a call that another one has ended by calling. */
+	struct cp_error *(*leaves)(void *ctx, struct cp_span *span, uint64_t count);
 	/* `function` is no longer traced. */
 	struct cp_error *(*disarmed)(void *ctx, uint32_t thread, uint32_t function,
 				     const struct cp_record_call *call);
