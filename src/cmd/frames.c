@@ -207,6 +207,7 @@ static void forget(struct cp_frames *frames)
 void cp_frames_close(struct cp_frames *frames)
 {
 	struct cp_frame_signature *s;
+	struct cp_frame_names *a;
 
 	forget(frames);
 	cp_vec_free(&frames->list);
@@ -214,6 +215,9 @@ void cp_frames_close(struct cp_frames *frames)
 		if (s->signature)
 			cp_signature_destroy(s->signature);
 	cp_vec_free(&frames->signatures);
+	cp_vec_for_each(&frames->around, a)
+		cp_outer_names_free(&a->names);
+	cp_vec_free(&frames->around);
 	cp_arena_free(&frames->sites);
 	if (frames->space)
 		cp_unwind_space_destroy(frames->space);
@@ -527,6 +531,33 @@ static bool member_named(const struct cp_frames *frames, const char *name, struc
 	return cp_member_of_this(env, &object, name, ret);
 }
 
+static struct cp_outer_names *names_around(struct cp_frames *frames, const struct cp_object *o)
+{
+	const struct cp_frame_names empty = { .object = o };
+	struct cp_frame_names *a;
+
+	cp_vec_for_each(&frames->around, a)
+		if (a->object == o)
+			return &a->names;
+	return cp_vec_push(&frames->around, empty)
+		       ? &frames->around.items[frames->around.count - 1].names
+		       : NULL;
+}
+
+/* A static member of its class, or what else the function is in has. */
+static bool static_around(struct cp_frames *frames, const char *name, struct cp_thing *ret)
+{
+	const struct cp_inspected_frame *f = frames->chosen;
+	struct cp_outer_names *names = f->object ? names_around(frames, f->object) : NULL;
+	const struct cp_outer_name *n =
+		names ? cp_outer_variable_within(names, f->object->image, f->function, name) : NULL;
+
+	if (!n)
+		return false;
+	*ret = cp_inspected_global(frames->in, f->object, &n->found.list.items[0]);
+	return true;
+}
+
 bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing *ret)
 {
 	const struct cp_expression_env *env = &frames->in->env;
@@ -539,7 +570,7 @@ bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing 
 		return register_named(frames, name + 1, ret);
 	count = cp_scope_find(&frames->scope, env->arena, name, &names);
 	if (!count)
-		return member_named(frames, name, ret);
+		return member_named(frames, name, ret) || static_around(frames, name, ret);
 	note_others(frames, names, count);
 	if (names->fixed) {
 		const struct cp_global own =

@@ -7,6 +7,7 @@
 
 #include "cmd/leaves.h"
 #include "image/callsite.h"
+#include "inspect/outer_names.h"
 #include "inspect/scope.h"
 
 struct cp_frame;
@@ -42,6 +43,11 @@ struct cp_frames {
 	})
 	signatures;
 	struct cp_arena sites;
+	CP_VEC(struct cp_frame_names {
+		const struct cp_object *object;
+		struct cp_outer_names names; /* around its functions */
+	})
+	around;
 	const struct cp_inspected_frame *chosen; /* names are looked up in it; NULL: in none */
 	struct cp_scope scope; /* of that one */
 	struct cp_entered entered;

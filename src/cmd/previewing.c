@@ -27,6 +27,7 @@ struct arguments {
 	uint64_t identity; /* which that tells from others */
 	struct cp_image *image;
 	const struct cp_signature *signature; /* that is looked at */
+	const char *function; /* its linkage name; borrowed */
 	size_t functions;
 	bool unknown; /* some have others, or ones without names */
 	bool fits; /* the condition may hold for calls of one of them */
@@ -46,7 +47,8 @@ static bool has(void *ctx, const char *name)
 static bool is_outside(void *ctx, const char *name, const char *file, const struct cp_type **ret)
 {
 	struct arguments *a = ctx;
-	const struct cp_outer_name *outer = cp_outer_name(&a->outside, a->image, name, file);
+	const struct cp_outer_name *outer =
+		cp_outer_name_within(&a->outside, a->image, a->function, name, file);
 
 	*ret = outer ? cp_outer_type(outer) : NULL;
 	return outer != NULL;
@@ -106,6 +108,7 @@ static bool read_arguments(void *ctx, struct cp_image *image, const struct cp_pr
 		a->image = image;
 		a->identity = cp_image_identity(image);
 	}
+	a->function = f->linkage_name;
 	err = cp_signature_read(image, (struct cp_vaddr){ f->address }, f->linkage_name, false,
 				false, CP_SIGNATURE_ARGUMENTS, NULL, &s);
 	if (err || !cp_signature_is_described(s) || f->kind != CP_PROBE_FUNCTION ||

@@ -14,6 +14,7 @@ struct cp_outer_name {
 	bool looked_further; /* for what is below */
 	uint64_t function; /* where it begins, link-time; 0: there is none */
 	const struct cp_type *enumeration; /* that has such an enumerator, or NULL */
+	struct cp_outer_name *meant; /* by the name in a function: another one, or NULL */
 };
 struct cp_outer_names {
 	CP_VEC(struct cp_outer_name *) list; /* of one object */
@@ -27,6 +28,14 @@ struct cp_outer_name *cp_outer_variables(struct cp_outer_names *names, struct cp
 /* What has the name: a variable, else a function, else an enumerator. NULL: nothing. */
 struct cp_outer_name *cp_outer_name(struct cp_outer_names *names, struct cp_image *image,
 				    const char *name, const char *file);
+/* The static variable that `name` is in a function (its linkage name, or with all that it is
+ * in): a member of its class, one of its namespace. NULL: none of those it is in has one. */
+struct cp_outer_name *cp_outer_variable_within(struct cp_outer_names *names, struct cp_image *image,
+					       const char *function, const char *name);
+/* That, or what has the name otherwise. */
+struct cp_outer_name *cp_outer_name_within(struct cp_outer_names *names, struct cp_image *image,
+					   const char *function, const char *name,
+					   const char *file);
 /* Its type; NULL: that of a function. */
 const struct cp_type *cp_outer_type(const struct cp_outer_name *outer);
 /* Where it is, or what: of the image `of`. False: that can't be made. */

@@ -485,3 +485,40 @@ text = "depth 0"' ]
 	tail -n +2 got | diff - <(printf '%s\n' 'sizeof(Only) = 9' '    Only is second::Only' 'sizeof(second::Tag) = 5')
 	finish
 }
+
+@test "what the class of a method and its namespaces have comes before what others have" {
+	needs gdb python3 g++
+	cat >around.cpp <<-'END2'
+		#include <cstdio>
+		#include <unistd.h>
+		int count = 1, limit = 2, level = 3, other = 4;
+		namespace outer {
+		int level = 31;
+		struct worker {
+			static int count;
+			static constexpr int limit = 100;
+			__attribute__((noinline)) int work(int n)
+			{
+				char c;
+				puts("ready");
+				fflush(stdout);
+				return n + (int)read(0, &c, 1) + count + *&limit + ::limit;
+			}
+		};
+		int worker::count = 88;
+		}
+		int main() { return outer::worker().work(4) == level + other; }
+	END2
+	for compiler in "g++ -g -O0" "g++ -gdwarf-4 -O0"; do
+		$compiler -std=c++17 -o around around.cpp
+		begin around
+		target=$pid
+		printf '%s\n' count 'count + 1' limit level '&level' other worker::count | judge work 7
+		# gdb looks for what is in nothing from within, too
+		"$CPROF" inspect --json --frame=work "$pid" ::count ::level | jq -c '[.[].value]' >nothing
+		assert_equal "$(cat nothing)" '[1,3]'
+		finish
+	done
+	assert_equal "$(called around outer::worker::work 'count == 88 && limit == 100 && level == 31')" 1
+	assert_equal "$(called around outer::worker::work '::count == 1 && other == 4')" 1
+}

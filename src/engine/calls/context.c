@@ -150,8 +150,9 @@ static CP_ERROR meant(void *ctx, const char *name, const char *file, struct cp_t
 	    argument_named(st, "this", &object) && cp_member_of_this(&st->env, &object, name, ret))
 		return NULL;
 	if (st->image &&
-	    engine_outer_thing(s->current.process, st->image, name, file,
-			       s->current.thread ? s->current.thread->tid : 0, &st->env, ret))
+	    engine_outer_thing(s->current.process, st->image, st->traced->function->linkage_name,
+			       name, file, s->current.thread ? s->current.thread->tid : 0, &st->env,
+			       ret))
 		return NULL;
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no argument %s", name);
 }

@@ -241,7 +241,9 @@ static void set_captures_of_types(struct engine_calls *c, const struct engine_tr
 
 static bool is_outside(void *ctx, const char *name, const char *file, const struct cp_type **ret)
 {
-	const struct cp_outer_name *outer = engine_outer_name(ctx, name, file);
+	const struct engine_traced *t = ctx;
+	const struct cp_outer_name *outer =
+		engine_outer_name(t->assembly, t->function->linkage_name, name, file);
 
 	*ret = outer ? cp_outer_type(outer) : NULL;
 	return outer != NULL;
@@ -250,7 +252,7 @@ static bool is_outside(void *ctx, const char *name, const char *file, const stru
 /* How the condition is decided for its calls, or why it means nothing there. */
 static void set_condition(const struct engine_calls *c, struct engine_traced *t)
 {
-	const struct cp_condition_names outside = { is_outside, t->assembly };
+	const struct cp_condition_names outside = { is_outside, t };
 	enum cp_condition_way way = CP_CONDITION_CAPTURED;
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 	struct cp_error *err;

@@ -40,11 +40,12 @@ static const struct cp_outer_name *known(cprof_assembly *a, const char *name, co
 	return names ? cp_outer_variables(names, a->image, name, file) : NULL;
 }
 
-const struct cp_outer_name *engine_outer_name(cprof_assembly *a, const char *name, const char *file)
+const struct cp_outer_name *engine_outer_name(cprof_assembly *a, const char *function,
+					      const char *name, const char *file)
 {
 	struct cp_outer_names *names = a->image ? names_of(a) : NULL;
 
-	return names ? cp_outer_name(names, a->image, name, file) : NULL;
+	return names ? cp_outer_name_within(names, a->image, function, name, file) : NULL;
 }
 
 /* Is it the program's own? */
@@ -63,7 +64,7 @@ const struct cp_type *engine_enumeration(const cprof_process *p, bool program, c
 
 		if (!in->mapped || is_of(p, in) != program)
 			continue;
-		outer = engine_outer_name(in->assembly, name, NULL);
+		outer = engine_outer_name(in->assembly, NULL, name, NULL);
 		if (outer && outer->enumeration)
 			return outer->enumeration;
 	}
@@ -150,11 +151,12 @@ struct cp_thing engine_static_thing(cprof_process *p, const struct engine_static
 	return cp_static_thing(&statics, &of, is_of(p, found->image), found->global);
 }
 
-bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *name,
-			const char *file, int32_t tid, const struct cp_expression_env *env,
-			struct cp_thing *ret)
+bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *function,
+			const char *name, const char *file, int32_t tid,
+			const struct cp_expression_env *env, struct cp_thing *ret)
 {
-	const struct cp_outer_name *outer = engine_outer_name(image->assembly, name, file);
+	const struct cp_outer_name *outer =
+		engine_outer_name(image->assembly, function, name, file);
 	const struct cp_placed_image of = { image->assembly->image, image->bias };
 	struct cp_thread_library library = { 0 };
 	const struct cp_statics statics = statics_of(p, &library, tid, env->arena);

@@ -28,14 +28,15 @@ struct cp_thing engine_static_thing(cprof_process *p, const struct engine_static
 				    int32_t tid, struct cp_arena *arena);
 /* The place of a variable that only a symbol tells of: without a type. */
 bool engine_find_symbol(const cprof_process *p, const char *name, struct cp_thing *ret);
-/* What a name outside of functions is in an object: a variable, a function, an enumerator.
- * NULL: nothing. It lives as long as the object. */
-const struct cp_outer_name *engine_outer_name(cprof_assembly *assembly, const char *name,
-					      const char *file);
+/* What a name outside of functions is in an object: a variable, a function, an enumerator;
+ * in `function` (its linkage name; or NULL) first one of what that is in. NULL: nothing. It
+ * lives as long as the object. */
+const struct cp_outer_name *engine_outer_name(cprof_assembly *assembly, const char *function,
+					      const char *name, const char *file);
 /* The same, in an image of the process, for that thread. False: nothing. */
-bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *name,
-			const char *file, int32_t tid, const struct cp_expression_env *env,
-			struct cp_thing *ret);
+bool engine_outer_thing(cprof_process *p, const cprof_image *image, const char *function,
+			const char *name, const char *file, int32_t tid,
+			const struct cp_expression_env *env, struct cp_thing *ret);
 /* A static of the function itself, for that thread. False: its object is not mapped, or `own`
  * is NULL. */
 bool engine_own_static(cprof_process *p, const struct cp_signature *signature,
