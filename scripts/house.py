@@ -33,7 +33,7 @@ BELOW = {
 FLOORS = {
     "src/engine": [["target/"], ["frames/"], ["probes/"], ["calls/"], ["families/"], ["api/"], ["session/"]],
     "src/tracer": [["restore", "known/"], ["memory/"], ["calls/"], ["signals/"], ["captures/"], ["hits/"], ["lives/"],
-                   ["stops/"], ["idle", "leave", "tracer"]],
+                   ["stops/"], ["idle", "leave", "progress", "tracer"]],
     "src/probe": [["names", "functions", "sequences", "ldcache", "trace_ring", "shadow", "shadow_state"],
                   ["distance", "code", "libraries", "shadow_plain"],
                   ["spec", "library_calls"], ["match", "plan"], ["inlined", "blocks"], ["near", "overlap"], ["preview"]],

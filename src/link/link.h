@@ -145,9 +145,10 @@ struct cp_link_shared {
 	_Alignas(64) _Atomic uint64_t head; /* bytes written, by the tracer */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes read, by the controller */
 	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
-	/* Where the tail is to be when the tracer wants a WAKE; 0: it does not. */
-	_Atomic uint64_t wake_at;
+	_Atomic uint64_t wake_at; /* where the tail is to be for a WAKE of the tracer; 0: none */
 	_Atomic uint32_t abandoned; /* by the tracer: the controller did not read its events */
+	_Atomic uint64_t beat_ns,
+		beat_ticks; /* when it last said that it reads, and for how long */
 	struct cp_link_stats stats;
 	/* By slot: the address where the thread's stack ends, as the last
 	 * walk found it; 0 unknown. Written by the controller. */

@@ -44,15 +44,11 @@
 #include "tracer/lives/seize.h"
 #include "tracer/memory/annotate.h"
 #include "tracer/memory/space.h"
+#include "tracer/progress.h"
 #include "tracer/stops/gather.h"
 #include "tracer/stops/held.h"
 #include "tracer/stops/hot.h"
 #include "tracer/stops/snapshot.h"
-
-/* A controller that reads nothing for so long, though there is something to
- * read, counts as dead; if it uses CPU time meanwhile, after five times that:
- * it may have to share its CPU with thousands. */
-#define CONTROLLER_HANGS_NS (2 * CP_NS_PER_S)
 
 static void answer_memory(struct tracer *tr, const struct cp_request *rq, struct cp_answer *answer)
 {
@@ -137,26 +133,6 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	cp_link_answer(tr->link, &answer, fd);
 }
 
-static bool controller_hangs(struct tracer *tr, uint64_t now)
-{
-	uint64_t tail = tr->link->shared->tail, cpu;
-	uint64_t work_until;
-
-	if (tail != tr->tail_seen || tail == tr->link->shared->head) {
-		tr->tail_seen = tail;
-		tr->tail_ns = tr->tail_moved_ns = now;
-	}
-	if (now - tr->tail_ns <= CONTROLLER_HANGS_NS || now <= tr->rest_until_ns)
-		return false;
-	cpu = proc_cpu_clock(tr->controller);
-	work_until = tr->tail_moved_ns + 5 * CONTROLLER_HANGS_NS;
-	if (cpu == tr->controller_cpu || (now > work_until && now > tr->work_until_ns))
-		return true;
-	tr->controller_cpu = cpu;
-	tr->tail_ns = now;
-	return false;
-}
-
 static void take_requests(struct tracer *tr)
 {
 	struct cp_request rq;
@@ -198,7 +174,8 @@ static void loop(struct tracer *tr)
 			held_release(tr);
 		if (tr->attached && tr->by_tid.count == tr->guests)
 			break; /* the program is gone */
-		if (controller_hangs(tr, now)) {
+		progress_believe(tr, now);
+		if (progress_ended(tr, now)) {
 			cp_info("the controller hangs; letting the program go");
 			tr->link->shared->abandoned = 1;
 			break;

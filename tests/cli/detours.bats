@@ -641,6 +641,54 @@ told() {
 	run -125 "$CPROF" run --fast --on-full=never -t program -- true
 }
 
+# A module's bad moment, a machine without a CPU for who reads: the threads would believe for a
+# second that somebody does.
+@test "nothing is lost while the controller is busy with something else for seconds" {
+	gcc -O2 -pthread -o burst -x c - <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+__attribute__((noinline, noclone)) int slow(int a) { __asm__ volatile("nopw 0(%%rax,%%rax)" : "+r"(a)); return a; }
+__attribute__((noinline, noclone)) int called(int a) { __asm__ volatile("nopw 0(%%rax,%%rax)" : "+r"(a)); return a + 1; }
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+static volatile int started;
+static void *calls(void *unused)
+{
+	double begin = seconds();
+	int i, sum = called(0);
+
+	(void)unused;
+	started = 1;
+	while (seconds() < begin + 1.5) /* longer than who waits believes without being told */
+		;
+	for (i = 1; i < 2000000; i++)
+		sum = called(sum);
+	printf("%d\n", sum);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, calls, NULL);
+	while (!started)
+		;
+	slow(0);
+	pthread_join(thread, NULL);
+	return 0;
+}
+END
+	run -0 "$CPROF" run -o burst.data --fast -t called,slow --plugin-dir="$MODULES" --profile=computes -- ./burst
+	assert_line 'cprof: computes: called 2000000 times'
+	assert_equal "$("$CPROF" report --json burst.data | jq -c '[.overhead.records_lost, (.calls.functions[] | [.function, .calls])]')" \
+		'[0,["slow",1],["called",2000000]]'
+}
+
 @test "a condition that one function has no names for is told of the others" {
 	gcc -O1 -g -o named -x c - <<'END'
 __attribute__((noinline, noclone)) int one(int flags) { __asm__ volatile("" : "+r"(flags)); return flags; }

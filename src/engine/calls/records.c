@@ -456,6 +456,8 @@ void engine_records_beat(cprof_session *s, bool last)
 	set_clock(clock);
 	engine_blocks_tell_all(s);
 	until = last ? 0 : clock->last.ticks + clock->alive_ticks;
+	s->link.shared->beat_ticks = clock->alive_ticks;
+	s->link.shared->beat_ns = last ? 0 : cp_now();
 	cp_vec_for_each(&s->calls->rings, rings) {
 		struct cp_detour_ring *zero = (void *)(*rings)->memory;
 

@@ -146,6 +146,10 @@ struct thread {
 	uint64_t asked_ns; /* time of the last hit that the controller has to place */
 	struct heap_call heap;
 	bool given_back; /* at the end: blocks SIGTRAP itself again (signals/sigmask.c) */
+	/* Its stand-in means SIGTRAP; and until it does, what was blocked when breakpoints came,
+	 * of which that signal of the program's own is given back. */
+	bool stands_in;
+	uint64_t first_mask;
 	uint64_t sigmask; /* at its last hit */
 	uint32_t looks; /* left, at whether SIGTRAP is still handled (signals/trap.c) */
 	uint32_t hits;
@@ -266,6 +270,7 @@ struct tracer {
 	uint64_t tail_seen, tail_ns, tail_moved_ns;
 	uint64_t controller_cpu; /* its CPU time when it was last found slow */
 	uint64_t rest_until_ns, work_until_ns; /* until when it may do other things */
+	uint64_t believed_ns; /* when it was last looked at for who waits for room */
 	/* The sample that is being captured, at the ring's head: unpublished, so an
 	 * event that is emitted meanwhile takes its place, and it is lost. */
 	const struct cp_event_sample *open;

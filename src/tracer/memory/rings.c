@@ -222,6 +222,31 @@ void rings_forget(const struct rings *rings, pid_t tid)
 	regs_write(tid, prstatus);
 }
 
+/* What the controller says meanwhile stays: it may be that nobody reads, or is to wait. */
+static void extend(uint64_t *field, uint64_t until)
+{
+	uint64_t before = __atomic_load_n(field, __ATOMIC_RELAXED);
+
+	if (before && before < until)
+		__atomic_compare_exchange_n(field, &before, until, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+}
+
+void rings_believe(const struct rings *rings, uint64_t ticks)
+{
+	uint64_t until = cp_arch_time_stamp() + ticks;
+	uint32_t i;
+
+	for (i = 0; rings && i < rings->number; i++) {
+		struct cp_detour_ring *ring = ring_at(rings, i);
+
+		if (i && !rings->uses[i].taken)
+			continue;
+		extend(&ring->read_until, until);
+		extend(&ring->wait_until, until);
+	}
+}
+
 void rings_close(const struct rings *rings, uint64_t tail)
 {
 	uint32_t i;

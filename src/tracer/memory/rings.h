@@ -75,6 +75,8 @@ void rings_count_down(const struct rings *rings, uint64_t address);
 struct cp_detour_ring *rings_of(const struct thread *t);
 /* The stopped thread goes on without a ring, if it has one of these. */
 void rings_forget(const struct rings *rings, pid_t tid);
+/* Who writes, and is to wait for room, believes for so many ticks more that somebody reads. */
+void rings_believe(const struct rings *rings, uint64_t ticks);
 /* Nothing is written any more, and what was read gives its memory back. */
 void rings_close(const struct rings *rings, uint64_t tail);
 
