@@ -30,6 +30,7 @@
 #include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
+#include "tracer/signals/sigmask.h"
 #include "tracer/signals/trap.h"
 #include "tracer/stops/gather.h"
 #include "tracer/stops/held.h"
@@ -118,7 +119,7 @@ static bool is_elsewhere(struct tracer *tr, struct thread *t)
  * block that itself again? */
 static bool is_to_be_told(struct tracer *tr, struct thread *t)
 {
-	return !t->given_back && proc_blocked(t->tid) & CP_SIGTRAP_STAND_IN && ask_may_stop(tr, t);
+	return sigmask_stands_in(t) && ask_may_stop(tr, t);
 }
 
 /* Each thread that runs is stopped once: one that was on its way from a

@@ -1067,3 +1067,83 @@ END
 		assert_equal "$("$CPROF" replay x.data | grep -c 'work()')" 300
 	done
 }
+
+# What stands for SIGTRAP in the kernel's masks while there are breakpoints is a signal that a
+# program may block, too: most do that block everything but SIGTRAP.
+# masks PID: what its threads block; of the first, which may be in a handler for SIGTRAP, whether
+# it blocks that: what it returns to has been written before.
+masks() {
+	local task mask
+	for task in /proc/"$1"/task/*; do
+		mask=$((16#$(sed -n 's/^SigBlk:\t//p' "$task/status")))
+		[ "${task##*/}" != "$1" ] || mask=$((mask & 16))
+		echo "$((mask & 16)) $mask"
+	done
+}
+
+@test "who blocks the signal that stands for SIGTRAP, and not SIGTRAP, goes on so" {
+	gcc -O1 -pthread -o blocks -x c - <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		static volatile sig_atomic_t traps;
+		static sigset_t set;
+		static void on_trap(int s) { traps += s == SIGTRAP; }
+		static void on_usr1(int s) { (void)s; }
+		__attribute__((noinline, noclone)) static int called(int i) { __asm__ volatile("nopw 0(%%rax,%%rax)" : "+r"(i)); return i * 3; }
+		static void *sleeper(void *end) { char c; return (void *)read(*(int *)end, &c, 1); }
+		static void *poller(void *end) { (void)end; for (;;) usleep(20000); }
+		int main(int argc, char **argv)
+		{
+			struct sigaction action = { .sa_handler = on_trap }, was;
+			int ends[2], sum = 0, errors = 0;
+			pthread_t thread;
+			(void)argc;
+			sigaction(SIGTRAP, &action, NULL);
+			if (!strcmp(argv[1], "most")) {
+				sigfillset(&set);
+				sigdelset(&set, SIGTRAP);
+			} else {
+				sigemptyset(&set);
+				sigaddset(&set, SIGSTKFLT);
+			}
+			action.sa_handler = on_usr1;
+			action.sa_mask = set;
+			sigaction(SIGUSR1, &action, NULL);
+			pthread_sigmask(SIG_BLOCK, &set, NULL);
+			if (pipe(ends) || pthread_create(&thread, NULL, sleeper, ends) || pthread_create(&thread, NULL, poller, NULL))
+				return 1;
+			fprintf(stderr, "ready\n");
+			while (access("stop", F_OK)) {
+				traps = 0;
+				__asm__ volatile("int3");
+				syscall(SYS_tgkill, getpid(), gettid(), SIGTRAP); /* raise() blocks all */
+				errors += traps != 2;
+				sum += called(sum);
+				usleep(1000);
+			}
+			sigaction(SIGUSR1, NULL, &was);
+			printf("%d errors, in a handler: %d\n", errors, sigismember(&was.sa_mask, SIGTRAP));
+			return 0;
+		}
+	END
+	for which in most one; do
+		for how in '-t called' '-t called --traps' '-t program,lib:libc* --max-rate=0' '--allocs' '--locks' '-c'; do
+			rm -f stop ready
+			./blocks "$which" >out 2>ready 3>&- &
+			until_true test -s ready
+			masks $! >before
+			# shellcheck disable=SC2086
+			"$CPROF" attach -q -d 300ms $how $!
+			masks $! >after
+			: >stop
+			wait $!
+			assert_equal "$which $how: $(cat out)" "$which $how: 0 errors, in a handler: 0"
+			diff before after
+		done
+	done
+}

@@ -37,12 +37,37 @@
  * processors does it take more than a moment. */
 #define BLOCKING_NS (2 * CP_NS_PER_S)
 #define TRIES 8
+/* Of the stack, at most, where frames of signals are looked for. */
+#define FRAMES_WORDS 64
+#define FRAMES_MOST UINT64_C(65536)
+#define FRAME_MASK 304 /* offset in a frame, which begins with what the handler returns to */
 
 /* ---- masks ---- */
 
 static uint64_t stand_in(uint64_t mask)
 {
 	return mask & TRAP_BIT ? (mask & ~TRAP_BIT) | CP_SIGTRAP_STAND_IN : mask;
+}
+
+/* Of a mask in which the stand-in is no more than itself, yet. */
+static uint64_t first_stand_in(uint64_t mask)
+{
+	return stand_in(mask & ~CP_SIGTRAP_STAND_IN);
+}
+
+/* Does it have the stand-in blocked, and not SIGTRAP? */
+static bool blocks_stand_in(uint64_t mask)
+{
+	return (mask & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) == CP_SIGTRAP_STAND_IN;
+}
+
+/* Is the stand-in, in this mask of the thread's, no more than itself? So it is before the first
+ * change, and where a handler that began before it returns to what the program blocked itself.
+ * Where an earlier cprof was killed it may mean SIGTRAP since then. */
+static bool is_first(const struct thread *t, uint64_t mask)
+{
+	return !t->process->space->left &&
+	       (!t->stands_in || (blocks_stand_in(mask) && mask == t->first_mask));
 }
 
 /* Changes the mask of a stopped thread. False: it is gone, or its mask is right. */
@@ -56,19 +81,96 @@ static bool change_mask(pid_t tid, uint64_t (*change)(uint64_t mask))
 	return other != mask && !ptrace(PTRACE_SETSIGMASK, tid, sizeof(other), &other);
 }
 
-void sigmask_change(const struct thread *t)
+/* A thread in a handler of SIGTRAP's, which blocks it: what was blocked where that began, and
+ * will be again. By what the kernel wrote on the stack; `mask`: it is in none. */
+static uint64_t interrupted_mask(const struct thread *t, uint64_t mask)
+{
+	const struct space *space = t->process->space;
+	uint64_t regs[PRSTATUS_MAX / 8], words[FRAMES_WORDS], before, at;
+	struct cp_syscall_state s;
+	size_t i;
+
+	if (!space->own.restorer || space->own.handler <= (uintptr_t)SIG_IGN ||
+	    !regs_read(t->tid, regs))
+		return mask;
+	cp_arch_syscall_state(regs, &s);
+	for (at = s.sp & ~UINT64_C(7); at < s.sp + FRAMES_MOST; at += sizeof(words)) {
+		if (!space_read(space, at, words, sizeof(words)))
+			break;
+		for (i = 0; i < FRAMES_WORDS; i++)
+			if (words[i] == space->own.restorer &&
+			    space_read(space, at + 8 * i + FRAME_MASK, &before, sizeof(before)) &&
+			    !(before & TRAP_BIT))
+				return before;
+	}
+	return mask;
+}
+
+/* What the thread is to block instead of `mask`, which it does from now on. */
+static uint64_t change_for(struct thread *t, uint64_t mask)
+{
+	bool first = is_first(t, mask);
+
+	if (mask & TRAP_BIT && proc_is_pending(t->tid, SIGTRAP))
+		return mask;
+	if (first && !t->stands_in)
+		t->first_mask = mask & TRAP_BIT ? interrupted_mask(t, mask) : mask;
+	if (!t->stands_in) /* again, it may be */
+		t->given_back = false;
+	t->stands_in = true;
+	return first ? first_stand_in(mask) : stand_in(mask);
+}
+
+void sigmask_change(struct thread *t)
+{
+	uint64_t mask, other;
+
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return;
+	other = change_for(t, mask);
+	if (other != mask)
+		ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(other), &other);
+}
+
+void sigmask_stand_in(struct thread *t)
+{
+	if (!t->process->space->handler)
+		return;
+	t->stands_in = true; /* its parent does */
+	sigmask_change(t);
+}
+
+/* What the thread blocks where SIGTRAP is blocked as itself again. */
+static uint64_t given_back(const struct thread *t, uint64_t mask)
+{
+	if (is_first(t, mask) && mask == t->first_mask)
+		return mask;
+	return cp_sigmask_seen(mask) | (t->first_mask & CP_SIGTRAP_STAND_IN);
+}
+
+bool sigmask_stands_in(const struct thread *t)
 {
 	uint64_t mask;
 
-	if (!ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) && mask & TRAP_BIT &&
-	    !proc_is_pending(t->tid, SIGTRAP))
-		change_mask(t->tid, stand_in);
+	if (t->given_back)
+		return false;
+	mask = proc_blocked(t->tid);
+	return given_back(t, mask) != mask;
 }
 
-void sigmask_stand_in(const struct thread *t)
+void sigmask_give_back_to(struct thread *t)
 {
-	if (t->process->space->handler)
-		sigmask_change(t);
+	uint64_t mask, other;
+
+	if (t->given_back)
+		return;
+	if (!ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask)) {
+		other = given_back(t, mask);
+		if (other != mask)
+			ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(other), &other);
+	}
+	t->given_back = true;
+	t->stands_in = false;
 }
 
 void sigmask_give_back(pid_t tid)
@@ -78,9 +180,15 @@ void sigmask_give_back(pid_t tid)
 
 /* ---- threads ---- */
 
-static bool blocks_trap(const struct thread *t)
+/* Does it block SIGTRAP, or what is to stand for that? */
+static bool is_to_change(struct thread *t)
 {
-	return proc_blocked(t->tid) & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP);
+	uint64_t mask = proc_blocked(t->tid);
+
+	if (!t->stands_in)
+		t->first_mask = mask;
+	return (mask & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP)) ||
+	       (blocks_stand_in(mask) && is_first(t, mask));
 }
 
 /* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted? One
@@ -101,7 +209,7 @@ static enum wanted is_wanted(struct tracer *tr, struct thread *t)
 	if (t->process->space->chunks.count && proc_where(tr, t, &pc, &sp) == PROC_BLOCKED &&
 	    detours_in_chunks(t->process->space, pc, 1))
 		return RUNS;
-	return restart_is_bearable(nr, args) && blocks_trap(t) ? WAITS : NOT_WANTED;
+	return is_to_change(t) && restart_is_bearable(nr, args) ? WAITS : NOT_WANTED;
 }
 
 static bool is_in(const struct tids *tids, pid_t tid)
@@ -257,10 +365,13 @@ static void change_held(struct tracer *tr, const struct injection *in)
 
 void sigmask_begin(struct tracer *tr, struct injection *in)
 {
+	uint64_t mask;
+
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
-	if (in->mask & TRAP_BIT && !proc_is_pending(in->thread->tid, SIGTRAP))
-		inject_set_mask(in, stand_in(in->mask));
+	mask = change_for(in->thread, in->mask);
+	if (mask != in->mask)
+		inject_set_mask(in, mask);
 }
 
 /* ---- handlers ---- */
@@ -320,7 +431,7 @@ static void change_actions(struct injection *in, uint64_t (*change)(uint64_t mas
 void sigmask_actions(struct tracer *tr, struct injection *in)
 {
 	if (!in->space->fresh) /* an exec leaves no handlers */
-		change_actions(in, stand_in);
+		change_actions(in, in->space->left ? stand_in : first_stand_in);
 	/* Handlers that began before. */
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
@@ -330,8 +441,9 @@ void sigmask_actions(struct tracer *tr, struct injection *in)
 void sigmask_end(struct injection *in)
 {
 	if (!in->thread->given_back)
-		inject_set_mask(in, cp_sigmask_seen(in->mask));
+		inject_set_mask(in, given_back(in->thread, in->mask));
 	in->thread->given_back = true;
+	in->thread->stands_in = false;
 	change_actions(in, cp_sigmask_seen);
 }
 
@@ -346,9 +458,8 @@ void sigmask_end_all(struct tracer *tr, struct injection *in)
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
 		if (t->process->space == in->space && t != but &&
-		    (proc_blocked(t->tid) & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) ==
-			    CP_SIGTRAP_STAND_IN &&
-		    ask_may_stop(tr, t) && !cp_vec_push(&tids, t->tid))
+		    blocks_stand_in(proc_blocked(t->tid)) && ask_may_stop(tr, t) &&
+		    !cp_vec_push(&tids, t->tid))
 			break;
 	}
 	for (i = 0; i < tids.count; i++) {
@@ -360,7 +471,7 @@ void sigmask_end_all(struct tracer *tr, struct injection *in)
 		ask_let_run(tr, t);
 	}
 	cp_vec_free(&tids);
-	if ((in->mask & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) == CP_SIGTRAP_STAND_IN)
+	if (blocks_stand_in(in->mask))
 		inject_set_mask(in, cp_sigmask_seen(in->mask));
 	change_actions(in, cp_sigmask_seen);
 }

@@ -5,6 +5,7 @@
 #ifndef CP_TRACER_SIGMASK_H
 #define CP_TRACER_SIGMASK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct injection;
@@ -26,9 +27,13 @@ void sigmask_end(struct injection *in);
 void sigmask_end_all(struct tracer *tr, struct injection *in);
 /* A stopped thread blocks the stand-in for SIGTRAP; the first only if there are
  * breakpoints. */
-void sigmask_stand_in(const struct thread *t);
-void sigmask_change(const struct thread *t);
-/* It blocks SIGTRAP again. */
+void sigmask_stand_in(struct thread *t);
+void sigmask_change(struct thread *t);
+/* Does it block something else than the program means? */
+bool sigmask_stands_in(const struct thread *t);
+/* A stopped thread blocks SIGTRAP again, if it did; the other one: a process of which no more
+ * is known than that its parent had a stand-in. */
+void sigmask_give_back_to(struct thread *t);
 void sigmask_give_back(pid_t tid);
 
 #endif

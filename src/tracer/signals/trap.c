@@ -579,6 +579,8 @@ bool trap_is_blocked(struct tracer *tr, struct thread *t)
 	trap_look(t);
 	if (si.si_code > 0 && is_in_slot(t))
 		return true;
+	if (!t->given_back)
+		sigmask_change(t);
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
 		return false;
 	if (!(mask & CP_SIGTRAP_STAND_IN))
@@ -595,9 +597,7 @@ void trap_left(struct thread *t)
 {
 	if (t->process->space->armed || !t->process->space->table->areas.count)
 		return;
-	if (!t->given_back)
-		sigmask_give_back(t->tid);
-	t->given_back = true;
+	sigmask_give_back_to(t);
 }
 
 void trap_delivered(struct thread *t)

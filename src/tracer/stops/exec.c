@@ -64,7 +64,8 @@ bool exec_done(struct tracer *tr, struct thread *t)
 	starve_forget(leader);
 	memset(leader->again, 0, sizeof(leader->again));
 	if (p->space->handler)
-		sigmask_give_back(p->pid);
+		sigmask_give_back_to(leader);
+	leader->given_back = false;
 	inherit_nothing(p);
 	slot_forget(tr, leader->slot);
 	if (((!p->guest && tr->trace_flags & CP_TRACE_PROBES) || p->space->ignored) &&
