@@ -395,6 +395,54 @@ areas() {
 	assert_equal "$(cat err)" ""
 }
 
+# Its signal waits whenever the handler took longer than it does alone, and comes as soon as
+# siglongjmp() unblocks it, on the stack that the handler is on.
+@test "handlers that come inside of each other for our stops do not fill their stack" {
+	gcc -O1 -o nests -x c - <<-'END'
+		#define _GNU_SOURCE
+		#include <setjmp.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <time.h>
+		#include <unistd.h>
+		static sigjmp_buf out;
+		static char stack[65536];
+		static volatile int handled;
+		__attribute__((noipa)) int leaf(int i) { __asm__ volatile("nopw 0(%rax,%rax)"); return i * 3; }
+		static long ns(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
+		static void on_alarm(int signal)
+		{
+			long begin = ns();
+			handled += 1 + leaf(0);
+			if (ns() - begin > 5000)
+				raise(signal);
+			handled += leaf(0);
+			siglongjmp(out, 1);
+		}
+		int main(void)
+		{
+			struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_ONSTACK };
+			stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+			volatile int i;
+			sigaltstack(&alternate, NULL);
+			sigaction(SIGALRM, &action, NULL);
+			for (i = 0; i < 200; i++)
+				if (!sigsetjmp(out, 1))
+					raise(SIGALRM);
+			printf("%s\n", handled >= 200 ? "ok" : "not ok");
+			return 0;
+		}
+	END
+	assert_equal "$(./nests)" ok
+	for how in '' --traps '--traps --stack'; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q -o nests.data $how -t leaf -- ./nests >out
+		assert_equal "$how: $(cat out)" "$how: ok"
+		"$CPROF" report nests.data >report
+		grep -q 'no longer traced from some time on, for signals .*: leaf' report
+	done
+}
+
 @test "a SPEC that nothing can match is an error before CMD runs" {
 	run -125 "$CPROF" run -t recusre -- "$TRACEES/known_stack"
 	assert_output --partial "no function matches 'recusre'"

@@ -14,6 +14,8 @@
 #include "tracer/hits/at.h"
 #include "tracer/hits/fetch.h"
 #include "tracer/known/again.h"
+#include "tracer/known/emit.h"
+#include "tracer/known/starve.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/rings.h"
 #include "tracer/signals/trap.h"
@@ -109,6 +111,25 @@ static bool is_from_elsewhere(const struct thread *t, uint64_t sp)
 	       sp < __atomic_load_n(&ring->own_end, __ATOMIC_RELAXED);
 }
 
+/* The thread may get nowhere for such stops: then the function that it enters goes. */
+static void judge(struct tracer *tr, const struct at *at, const struct cp_regs *regs)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	const struct site *site = space_site(at->space, regs->r[arch->pc]);
+	struct cp_event_disarmed e = {
+		.e = { .type = CP_EVENT_DISARMED,
+		       .ts_ns = at->seen_ns,
+		       .pid = at->t->process->pid,
+		       .tid = at->t->tid },
+	};
+
+	starve_hit(at->t, regs->r[arch->sp]);
+	if (!site || !(site->flags & SITE_DETOURS) || !starve_enters(at->t, site->id))
+		return;
+	e.group = site->id; /* of a window it is that of its function's group */
+	emit_event(tr, &e.e, sizeof(e));
+}
+
 enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 {
 	uint64_t eflags = cp_arch_flags(at->prstatus);
@@ -133,6 +154,7 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 			report(tr, at, &regs, record, stays ? CP_HIT_STAYS : 0);
 		if (stays)
 			*flags |= HIT_HOLD;
+		judge(tr, at, &regs);
 		at->t->foreign_pc = regs.r[arch->pc];
 		at->t->foreign_sp = regs.r[arch->sp];
 		at->t->foreign_head = rings_of(at->t) ? rings_of(at->t)->head : 0;

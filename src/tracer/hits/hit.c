@@ -260,7 +260,7 @@ struct hot {
 /* A function of the group is entered. */
 static void enter(const struct at *at, uint32_t group, struct hot *hot)
 {
-	bool starves = starve_enters(at->t, group);
+	bool starves = starve_enters(at->t, at->space->groups.items[group].g.id);
 
 	if (too_often(at->space, &at->space->groups.items[group]) || starves)
 		*hot = (struct hot){ group, starves };

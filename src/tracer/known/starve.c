@@ -31,6 +31,10 @@
 #define WINDOW_NS CP_NS_PER_S
 #define WINDOW_LEAST_NS (50 * CP_NS_PER_MS)
 #define DELIVERIES_LEAST 8
+#define NESTED_MOST 2
+/* What the kernel writes for a handler is larger; what a handler has of its own is less. */
+#define FRAME_LEAST 512
+#define HANDLER_MOST 16384
 /* Pending signals that are looked at. */
 #define PEEKED 16
 
@@ -52,7 +56,8 @@ void starve_hit(struct thread *t, uint64_t sp)
 	size_t i;
 
 	s->hit = true;
-	if (!s->suspect)
+	s->hit_sp = sp;
+	if (!s->looks)
 		return;
 	for (i = 0; i < STARVE_PLACES; i++)
 		s->places[i].moved |= s->places[i].sp == sp;
@@ -106,6 +111,22 @@ static void judge(struct starve *s, uint64_t now)
 	begin(s, now);
 }
 
+/* Does it interrupt the handler of the one before, where breakpoints were hit since? */
+static bool comes_inside(const struct starve *s, uint64_t sp)
+{
+	return sp < s->hit_sp + FRAME_LEAST && sp + HANDLER_MOST > s->hit_sp;
+}
+
+/* Handlers inside of handlers, while the next signal waits already. */
+static void judge_depth(struct starve *s, const struct starve_place *before, uint64_t sp)
+{
+	if (comes_inside(s, sp) && sp < before->sp)
+		s->nested += s->waits;
+	else if (sp != before->sp)
+		s->nested = 0;
+	s->found |= s->nested >= NESTED_MOST;
+}
+
 void starve_signal(struct thread *t, int signal, uint64_t now_ns)
 {
 	uint64_t regs[PRSTATUS_MAX / 8] = { 0 };
@@ -118,6 +139,8 @@ void starve_signal(struct thread *t, int signal, uint64_t now_ns)
 	cp_arch_syscall_state(regs, &at);
 	now = (struct starve_place){ hash_of(regs, (uint64_t)signal), at.sp, false };
 	s->suspect = at.nr < 0 && now.registers == place->registers && !place->moved;
+	judge_depth(s, place, at.sp);
+	s->looks = s->suspect || comes_inside(s, at.sp) || s->nested;
 	if (!s->since_ns)
 		begin(s, now_ns);
 	s->deliveries++;

@@ -21,9 +21,12 @@ struct starve {
 	} places[STARVE_PLACES];
 	int signal; /* the last one that it got */
 	bool suspect; /* it was where the one before had found it */
+	bool looks; /* at whether the next one waits */
 	bool waits; /* the next one waited while a breakpoint of its handler was served */
 	bool hit; /* some breakpoint was, since then */
 	bool found; /* what is hit most often is to go */
+	uint64_t hit_sp; /* of the last hit */
+	uint32_t nested; /* signals in a row that found handlers not left, each deeper */
 	uint32_t most, votes; /* that group, by majority vote */
 	uint32_t deliveries, still; /* since since_ns; those that found it where it was */
 	uint64_t since_ns, window_ns;
@@ -31,7 +34,7 @@ struct starve {
 
 /* A breakpoint was hit. */
 void starve_hit(struct thread *t, uint64_t sp);
-/* The thread enters a function of this group. True: the group is to be given up. */
+/* The thread enters a function of the group with this id. True: the group is to be given up. */
 bool starve_enters(struct thread *t, uint32_t group);
 /* A signal is about to be delivered, and the thread's registers are its own. */
 void starve_signal(struct thread *t, int signal, uint64_t now_ns);
