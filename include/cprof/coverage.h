@@ -109,6 +109,8 @@ typedef struct cprof_coverage_block {
 	8u /* the block begins in the middle of the row before, because an instruction failed there */
 #define CPROF_COVERAGE_ROW_UNSURE \
 	16u /* a block of count 0 may have run before an instruction failed, but hardly did */
+#define CPROF_COVERAGE_ROW_BYTE \
+	32u /* no more than an instruction of a byte: where a jump of the source leads to */
 typedef struct cprof_coverage_row {
 	uint32_t block; /* index */
 	const char *file; /* source path, absolute where debug information allows */

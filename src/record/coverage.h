@@ -45,6 +45,7 @@ struct cp_coverage_block {
 #define CP_COVERAGE_ROW_INSIDE 4u /* the block begins in the middle of a statement */
 #define CP_COVERAGE_ROW_CUT 8u /* the row before again: a fault cut its block in two */
 #define CP_COVERAGE_ROW_UNSURE 16u /* a count of 0 is likely, and no more */
+#define CP_COVERAGE_ROW_BYTE 32u /* no more than an instruction of a byte */
 struct cp_coverage_row {
 	uint32_t block; /* in the image's `blocks`, as everywhere here; its function's */
 	uint32_t file; /* in `files` */

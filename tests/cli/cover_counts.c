@@ -62,6 +62,45 @@ out:
 	return n;
 }
 
+/* Empty but for a break: where that is, others come to at once. */
+static int breaks(int n)
+{
+	int i;
+
+	switch (n) {
+	case 1:
+		return 10;
+	case 2:
+		return 20;
+	case 3:
+		return 30;
+	default:
+		break;
+	}
+	for (i = 0; i < n; i++) {
+		switch (i & 7) {
+		case 0:
+			continue;
+		case 1:
+			n--;
+			break;
+		case 5:
+			break;
+		default:
+			continue;
+		}
+	}
+	switch (n) {
+	case -3:
+		break;
+	case 6:
+		break;
+	default:
+		break;
+	}
+	return -1;
+}
+
 static void jump(int n)
 {
 	if (n > 2)
@@ -80,6 +119,8 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < 5; i++)
 		total += loops(list[i] > 0 ? list[i] : 0) + choose(list[i]) + clamp(i, 1, 3);
+	for (i = -5; i < 40; i++)
+		total += breaks(i % 13);
 	qsort(list, 5, sizeof(*list), compare);
 	if (!setjmp(back))
 		jump(0);

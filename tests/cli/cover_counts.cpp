@@ -54,6 +54,45 @@ template <class T> T largest(const std::vector<T> &from)
 }
 } // namespace
 
+/* Empty but for a break: where that is, others come to at once. */
+static int breaks(int n)
+{
+	int i;
+
+	switch (n) {
+	case 1:
+		return 10;
+	case 2:
+		return 20;
+	case 3:
+		return 30;
+	default:
+		break;
+	}
+	for (i = 0; i < n; i++) {
+		switch (i & 7) {
+		case 0:
+			continue;
+		case 1:
+			n--;
+			break;
+		case 5:
+			break;
+		default:
+			continue;
+		}
+	}
+	switch (n) {
+	case -3:
+		break;
+	case 6:
+		break;
+	default:
+		break;
+	}
+	return -1;
+}
+
 int main()
 {
 	int total = 0;
@@ -64,6 +103,8 @@ int main()
 			total -= 100;
 		}
 	}
+	for (int i = -5; i < 40; i++)
+		total += breaks(i % 13);
 	total += largest(std::vector<int>{ 1, 7, 3 });
 	total += (int)largest(std::vector<double>{ 2.5, 1.5 });
 	auto twice = [&total](int n) { return n + n + total; };

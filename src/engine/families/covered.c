@@ -269,6 +269,8 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 		if (i + 1 < lines->rows.count && row[1].address == row->address &&
 		    !(row[1].flags & CP_LINE_END))
 			flags |= CPROF_COVERAGE_ROW_EMPTY;
+		if (i + 1 < lines->rows.count && row[1].address == row->address + 1)
+			flags |= CPROF_COVERAGE_ROW_BYTE;
 		if (!add_row(t, row, number, row->address, flags))
 			return false;
 	}

@@ -158,7 +158,7 @@ static bool was_seen(const struct cp_line_counter *counter, uint64_t place)
 	return i;
 }
 
-bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64_t place)
+bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64_t place, bool byte)
 {
 	struct cp_line_end *end;
 
@@ -168,6 +168,7 @@ bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64
 	if (!end->place) {
 		counter->seen.count = 0;
 		end->begin = place;
+		end->pause = byte ? place : 0;
 	}
 	if (was_seen(counter, place))
 		return true;
@@ -387,6 +388,7 @@ static bool falls_on(struct cp_line_counter *counter, uint32_t block)
 void cp_line_counter_clear(struct cp_line_counter *counter)
 {
 	counter->blocks.count = counter->ways_out.count = counter->closing.count = 0;
+	counter->pauses.count = 0;
 	counter->last = CP_RECORD_NONE;
 	counter->calls = false;
 	counter->passing = counter->inlining = 0;
@@ -408,6 +410,8 @@ bool cp_line_counter_add(struct cp_line_counter *counter, uint32_t block, uint64
 	counter->passing += count;
 	if (end->way_out)
 		return cp_vec_push(&counter->ways_out, block);
+	if (end->pause == place && end->place != place)
+		return cp_vec_push(&counter->pauses, block);
 	counter->calls |= end->place == place && falls_on(counter, block);
 	return end->place != place || cp_vec_push(&counter->blocks, block);
 }
@@ -449,6 +453,25 @@ static bool add_blocks(struct cp_line_counter *counter, const uint32_t *blocks, 
 	return true;
 }
 
+/* Where a `break` ends, and what it leaves goes on: a jump of the line leads there, and others may
+ * lead there at once, for a case that is empty but for it. */
+static bool add_pauses(struct cp_line_counter *counter)
+{
+	const struct cp_coverage_function *f = counter->f;
+	const uint32_t *pause;
+	size_t i, n = counter->blocks.count;
+
+	cp_vec_for_each(&counter->pauses, pause) {
+		for (i = 0; i < n; i++)
+			if (counter->c->blocks[counter->blocks.items[i]].next ==
+			    *pause - f->first_block + 1)
+				break;
+		if (i < n && !add_blocks(counter, pause, 1))
+			return false;
+	}
+	return true;
+}
+
 bool cp_line_executions(struct cp_line_counter *counter, uint64_t *ret, bool *passed_ret)
 {
 	bool ends;
@@ -458,6 +481,8 @@ bool cp_line_executions(struct cp_line_counter *counter, uint64_t *ret, bool *pa
 		return false;
 	if (!counter->passing &&
 	    !add_blocks(counter, counter->closing.items, counter->closing.count))
+		return false;
+	if (!add_pauses(counter))
 		return false;
 	ends = counter->blocks.count;
 	if (!find_edges(counter, counter->c, counter->f))
@@ -474,6 +499,7 @@ void cp_line_counter_free(struct cp_line_counter *counter)
 	cp_vec_free(&counter->blocks);
 	cp_vec_free(&counter->ways_out);
 	cp_vec_free(&counter->closing);
+	cp_vec_free(&counter->pauses);
 	cp_vec_free(&counter->edges);
 	cp_vec_free(&counter->entries);
 	cp_vec_free(&counter->ends);

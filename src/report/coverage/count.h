@@ -27,6 +27,8 @@ struct cp_line_end {
 	uint64_t place, before;
 	uint64_t begin; /* that it begins with */
 	uint64_t jump; /* that it has nothing of but the jump at its end */
+	uint64_t
+		pause; /* that it has nothing of but a byte at its beginning, where a `break` ends */
 	bool way_out; /* where the function returns, no more */
 };
 
@@ -41,8 +43,9 @@ struct cp_line_counter {
 	uint64_t highest; /* of these */
 	/* Of the line: blocks that end with it, numbers of the image, ascending. */
 	CP_VEC(uint32_t) blocks;
-	/* Beside these: where the function returns, and jumps that close a loop. */
-	CP_VEC(uint32_t) ways_out, closing;
+	/* Beside these: where the function returns, jumps that close a loop, and those that begin
+	 * with a byte of it. */
+	CP_VEC(uint32_t) ways_out, closing, pauses;
 	bool calls; /* one of `blocks` goes on behind a call */
 	CP_VEC(struct cp_line_edge) edges;
 	uint32_t last; /* block added */
@@ -54,8 +57,10 @@ struct cp_line_counter {
 /* A function, before its lines. False without memory. */
 bool cp_line_counter_begin(struct cp_line_counter *counter, const struct cp_coverage_image *c,
 			   const struct cp_coverage_function *f);
-/* Its rows, in order (false without memory); then, with the file that it is of: */
-bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64_t place);
+/* Its rows, in order (false without memory), and whether that is a byte and no more; then, with
+ * the file that it is of: */
+bool cp_line_counter_row(struct cp_line_counter *counter, uint32_t block, uint64_t place,
+			 bool byte);
 void cp_line_counter_settle(struct cp_line_counter *counter, uint32_t file);
 
 /* A line: the blocks that have code of it, in order, one may come more than once. False

@@ -373,7 +373,8 @@ static void set_spots(struct adding *a)
 		if (!row->line)
 			continue;
 		place = (uint64_t)file << 32 | row->line;
-		ok(a->s, cp_line_counter_row(&a->counter, row->block, place));
+		ok(a->s, cp_line_counter_row(&a->counter, row->block, place,
+					     row->flags & CP_COVERAGE_ROW_BYTE));
 		owner = find_owner(a, file, row->line, row->block);
 		while (next < row->block) /* without rows */
 			ok(a->s, cp_vec_push(&a->owned, (struct owned){ a->self, next++ }));

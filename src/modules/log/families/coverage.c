@@ -227,6 +227,8 @@ static void add_rows(struct coverage *c, const cprof_coverage_function *f, uint3
 			r.flags |= CP_COVERAGE_ROW_CUT;
 		if (row->flags & CPROF_COVERAGE_ROW_UNSURE)
 			r.flags |= CP_COVERAGE_ROW_UNSURE;
+		if (row->flags & CPROF_COVERAGE_ROW_BYTE)
+			r.flags |= CP_COVERAGE_ROW_BYTE;
 		if (r.file != CP_RECORD_NONE)
 			c->failed |= !cp_vec_push(&c->rows, r);
 	}
