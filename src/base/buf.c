@@ -109,16 +109,19 @@ void cp_buf_fill(struct cp_buf *buf, char fill, size_t count)
 
 void cp_buf_decimal_fill(struct cp_buf *buf, uint64_t value, size_t width, char fill)
 {
-	char digits[20], *p = digits + sizeof(digits);
-	size_t count;
+	char digits[20], *p = digits + sizeof(digits), *to;
+	size_t count, before;
 
 	do
 		*--p = (char)('0' + value % 10);
 	while (value /= 10);
 	count = (size_t)(digits + sizeof(digits) - p);
-	if (count < width)
-		cp_buf_fill(buf, fill, width - count);
-	cp_buf_add(buf, p, count);
+	before = count < width ? width - count : 0;
+	to = cp_buf_take(buf, before + count);
+	if (!to)
+		return;
+	memset(to, fill, before);
+	memcpy(to + before, p, count);
 }
 
 void cp_buf_decimal(struct cp_buf *buf, uint64_t value)

@@ -427,12 +427,14 @@ size_t cp_short_name(const char *name)
 
 	if (cp_ends_with(name, "@plt"))
 		return size; /* a stub of what has parameters, or has none */
+	if (!memchr(name, ')', size))
+		return size; /* C, mostly */
 	for (at = size; at-- > 1;) {
 		if (name[at] == ')')
 			depth++;
 		else if (name[at] == '(' && !--depth)
 			break;
-		else if (!depth && strchr(">}]", name[at]))
+		else if (!depth && (name[at] == '>' || name[at] == '}' || name[at] == ']'))
 			return size; /* no parameters */
 	}
 	if (!at || depth || at == SIZE_MAX)

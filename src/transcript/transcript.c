@@ -14,7 +14,8 @@ void cp_line_put(const struct cp_transcript *l, struct cp_transcript_line *line,
 		 enum cp_paint paint, const char *text)
 {
 	cp_paint(&line->text, l->look, paint, text);
-	line->columns += cp_text_columns(text);
+	if (l->look->columns)
+		line->columns += cp_text_columns(text);
 }
 
 /* What is appended to the line's text until put_end(); returns where it begins. */
@@ -28,7 +29,7 @@ static size_t put_begin(const struct cp_transcript *l, struct cp_transcript_line
 static void put_end(const struct cp_transcript *l, struct cp_transcript_line *line,
 		    enum cp_paint paint, size_t from)
 {
-	if (line->text.bytes)
+	if (l->look->columns && line->text.bytes)
 		line->columns += cp_text_columns(line->text.bytes + from);
 	cp_paint_end(&line->text, l->look, paint);
 }

@@ -21,6 +21,7 @@
  */
 #include "report/export/chrome.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -43,17 +44,23 @@
 
 #define SAMPLES_TID (1 << 30) /* added to that of a thread whose calls are there, too */
 
-static void pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples)
+static void put_pid_and_tid(const struct cp_chrome *c, struct cp_json *j, uint32_t thread,
+			    bool samples)
 {
 	uint32_t process = cp_profile_process(c->p, thread);
 	const struct cp_record_thread *t = NULL;
 
 	if (thread < cp_record_thread_count(c->p->record))
 		t = cp_record_get_thread(c->p->record, thread);
-	cp_json_i64(&c->j, "pid",
+	cp_json_i64(j, "pid",
 		    process == CP_RECORD_NONE ? 0
 					      : cp_record_get_process(c->p->record, process)->pid);
-	cp_json_i64(&c->j, "tid", (t ? t->tid : 0) + (samples && c->beside ? SAMPLES_TID : 0));
+	cp_json_i64(j, "tid", (t ? t->tid : 0) + (samples && c->beside ? SAMPLES_TID : 0));
+}
+
+static void pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples)
+{
+	put_pid_and_tid(c, &c->j, thread, samples);
 }
 
 static void close_slice(struct cp_chrome *c)
@@ -208,14 +215,16 @@ static bool has_calls(const struct cp_profile *p)
 /* Arguments come with the enter, the slice is written at the leave. */
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct cp_buf *args = calloc(1, sizeof(*args));
+	struct cp_buf *args;
 
-	(void)ctx;
-	span->data = args;
+	span->data = ctx; /* shown */
+	if (!span->entered || !call->value_count)
+		return NULL;
+	args = calloc(1, sizeof(*args));
 	if (!args)
 		return cp_error_nomem();
-	if (span->entered && call->value_count)
-		cp_values_object(args, call->values, call->value_count);
+	span->data = args;
+	cp_values_object(args, call->values, call->value_count);
 	return NULL;
 }
 
@@ -242,7 +251,7 @@ static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
 		cp_json_u64(&c->j, "cpu_ns", span->cpu_ns);
 	if (span->inherited)
 		cp_json_bool(&c->j, "inherited", true);
-	if (args->size) {
+	if (args && args->size) {
 		cp_buf_str(c->j.out, ",\"arguments\":");
 		cp_buf_add(c->j.out, args->bytes, args->size);
 	}
@@ -259,24 +268,42 @@ static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
 	cp_json_end(&c->j, '}');
 }
 
+/* What all calls of a function have, and all of a thread. */
+static bool put_head(struct cp_chrome *c, const struct cp_span *span)
+{
+	const struct cp_function *f = &c->p->functions.items[span->function];
+	struct cp_buf *text = &c->functions[span->function], *who = &c->threads[span->thread];
+	struct cp_json j = { .out = text }, k = { .out = who };
+
+	if (!text->size) {
+		cp_json_str(&j, "ph", "X");
+		cp_json_str(&j, "name", f->name);
+		cp_json_str(&j, "cat", cp_profile_image_name(c->p, f));
+	}
+	if (!who->size)
+		put_pid_and_tid(c, &k, span->thread, false);
+	if (text->failed || who->failed)
+		return false;
+	cp_json_raw(&c->j, NULL, text->bytes, text->size);
+	cp_json_raw(&c->j, NULL, who->bytes, who->size);
+	return true;
+}
+
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct cp_chrome *c = ctx;
-	const struct cp_function *f = &c->p->functions.items[span->function];
-	struct cp_buf *args = span->data;
-	bool failed = args->failed;
+	struct cp_buf *args = span->data == c ? NULL : span->data;
+	bool failed = args && args->failed;
 
 	cp_json_begin(&c->j, NULL, '{');
-	cp_json_str(&c->j, "ph", "X");
-	cp_json_str(&c->j, "name", f->name);
-	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
-	pid_and_tid(c, span->thread, false);
+	failed |= !put_head(c, span);
 	cp_chrome_microseconds(c, "ts", span->start_ns);
 	cp_chrome_microseconds(c, "dur", span->end_ns - span->start_ns);
 	put_call_args(c, span, args, call);
 	cp_json_end(&c->j, '}');
 	cp_sink_spill(c->sink);
-	cp_buf_free(args);
+	if (args)
+		cp_buf_free(args);
 	free(args);
 	span->data = NULL;
 	return failed ? cp_error_nomem() : NULL;
@@ -340,15 +367,32 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static void free_texts(struct cp_buf *texts, size_t count)
+{
+	size_t i;
+
+	for (i = 0; texts && i < count; i++)
+		cp_buf_free(&texts[i]);
+	free(texts);
+}
+
 static CP_ERROR write_calls(struct cp_chrome *c)
 {
+	size_t functions = c->p->functions.count, threads = cp_record_thread_count(c->p->record);
+	struct cp_error *err;
+
 	static const struct cp_span_visitor visitor = {
 		.enter = enter, .leave = leave, .exception = exception, .heap = heap
 	};
 
 	if (!has_calls(c->p))
 		return NULL;
-	return cp_spans_walk(c->p, &visitor, c);
+	c->functions = calloc(functions + 1, sizeof(*c->functions));
+	c->threads = calloc(threads + 1, sizeof(*c->threads));
+	err = c->functions && c->threads ? cp_spans_walk(c->p, &visitor, c) : cp_error_nomem();
+	free_texts(c->functions, functions);
+	free_texts(c->threads, threads);
+	return err;
 }
 
 static CP_ERROR write_all(struct cp_chrome *c, const char *title)

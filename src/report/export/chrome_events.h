@@ -27,6 +27,8 @@ struct cp_chrome {
 	uint64_t end_ns; /* of what is open */
 	bool beside; /* there are calls or annotations, too: samples stand beside them */
 	struct cp_annotations annotations;
+	struct cp_buf *functions; /* owned; what slices of calls begin with, made when needed */
+	struct cp_buf *threads; /* likewise: whose they are */
 	struct cp_heap heap; /* as far as its events were written */
 };
 
