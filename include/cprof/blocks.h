@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls by the thousand, of those that were seen without a stop: what method_block brings.
+ * Calls and allocations by the thousand, of those that were seen without a stop: what
+ * method_block and allocation_block bring.
  * May be included by itself.
  */
 #ifndef CPROF_BLOCKS_H
@@ -94,6 +95,37 @@ static inline void cprof_value_unpack(const cprof_value *form, const uint64_t *n
 	if (form->address == 1)
 		ret->address = numbers[1 + (form->symbol != NULL)];
 }
+
+/* What gc_allocation, gc_moves, heap_resized and heap_free would tell, in an allocation_block:
+ * some thousands, of one thread, in their order, of which none of these is raised. There are
+ * blocks only if the one profiler that wants one of these takes them, without types and samples;
+ * and only of calls that were seen without a stop, of which there is no more to tell, and on
+ * whose stacks stack_known answered. All others are raised one by one, in the same order. */
+typedef enum cprof_allocation_event_kind {
+	CPROF_ALLOCATION_ALLOCATED = 0,
+	CPROF_ALLOCATION_MOVED = 1, /* with `previous` */
+	CPROF_ALLOCATION_RESIZED = 2,
+	CPROF_ALLOCATION_FREED = 3
+} cprof_allocation_event_kind;
+typedef struct cprof_allocation_event {
+	uint64_t timestamp_ns; /* monotonic; rises from event to event */
+	uint64_t begin_ns; /* when the function was called */
+	const cprof_function *function; /* the one that the program called */
+	cprof_addr address, previous;
+	uint64_t size;
+	uint64_t stack; /* what stack_known answered */
+	uint32_t depth; /* as of cprof_current_call() */
+	uint8_t kind; /* cprof_allocation_event_kind */
+} cprof_allocation_event;
+
+/* Asks whether the profiler knows the stack of an event of that kind by its key
+ * (cprof_current_stack_key()); then *answer stands for it in the block. False: the event is
+ * raised by itself, and its stack can be walked. No other function may be called meanwhile. */
+typedef bool (*cprof_stack_known_fn)(cprof_profiler *prof, uint64_t key,
+				     cprof_allocation_event_kind kind, uint64_t *answer);
+/* The profiler takes allocation_block, and answers so. NULL: it does not. [init] */
+CPROF_API void cprof_profiler_set_stack_known(cprof_profiler_handle handle,
+					      cprof_stack_known_fn fn);
 
 #ifdef __cplusplus
 }

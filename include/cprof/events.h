@@ -204,6 +204,9 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	  (cprof_profiler * prof, cprof_gc_event event, uint32_t generation, bool is_serial)) \
 	E(gc_allocation, (cprof_profiler * prof, const cprof_object *object)) \
 	E(gc_moves, (cprof_profiler * prof, const cprof_addr *objects, uint64_t count)) \
+	/* these, and heap_resized and heap_free, of a thread: see cprof_allocation_event */ \
+	E(allocation_block, (cprof_profiler * prof, cprof_thread * thread, \
+			     const cprof_allocation_event *events, size_t count)) \
 	E(gc_resize, (cprof_profiler * prof, uint64_t size)) \
 	E(gc_handle_created, (cprof_profiler * prof, uint32_t handle, cprof_handle_type type, \
 			      const cprof_object *object)) \

@@ -225,11 +225,29 @@ static size_t forget(const struct cp_records *r, uint64_t position)
 	return units * CP_DETOUR_UNIT;
 }
 
+uint64_t cp_records_lost(const struct cp_records *records)
+{
+	return __atomic_load_n(&records->ring->lost, __ATOMIC_RELAXED);
+}
+
+uint64_t cp_records_untold(const struct cp_records *records)
+{
+	return cp_records_lost(records) - records->lost;
+}
+
 /* The limit is in a line of the caches that the program reads for each record: it is
- * moved when it is worth it. */
+ * moved when it is worth it. Where pieces are seen, by half of the ring when they are: at the
+ * ends of a piece calls lack what belongs to them, so they are to be few. */
+static uint64_t worth(const struct cp_records *r)
+{
+	uint64_t size = UINT64_C(1) << r->log, half = (size - 2 * (uint64_t)CP_DETOUR_RESERVE) / 2;
+
+	return r->in_pieces && half > size / 16 && cp_records_untold(r) ? half : size / 16;
+}
+
 void cp_records_release(struct cp_records *records)
 {
-	uint64_t room = UINT64_C(1) << (records->log - 4);
+	uint64_t all = UINT64_C(1) << records->log;
 	uint64_t clean = records->clean < records->position ? records->clean : records->position;
 	size_t size = 1;
 
@@ -240,16 +258,6 @@ void cp_records_release(struct cp_records *records)
 		records->released += size;
 	}
 	if (records->ring->limit &&
-	    records->released + (room << 4) - CP_DETOUR_RESERVE >= records->ring->limit + room)
+	    records->released + all - CP_DETOUR_RESERVE >= records->ring->limit + worth(records))
 		set_limit(records);
-}
-
-uint64_t cp_records_lost(const struct cp_records *records)
-{
-	return __atomic_load_n(&records->ring->lost, __ATOMIC_RELAXED);
-}
-
-uint64_t cp_records_untold(const struct cp_records *records)
-{
-	return cp_records_lost(records) - records->lost;
 }

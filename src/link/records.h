@@ -27,6 +27,7 @@ struct cp_records {
 	 * is read when all before it are. 0: not known. */
 	uint64_t seen;
 	uint64_t clean; /* from `released` up to here, nothing has to be forgotten; 0: not known */
+	bool in_pieces; /* what is lost between pieces that are seen is no harm: few large ones */
 };
 
 enum cp_record_kind {

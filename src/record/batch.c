@@ -16,6 +16,7 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 	       cp_vec_reserve(&to->stacks, to->stacks.count + from->stacks.count) &&
 	       cp_vec_reserve(&to->samples, to->samples.count + from->samples.count) &&
 	       cp_vec_reserve(&to->calls, to->calls.count + from->calls.count) &&
+	       cp_vec_reserve(&to->heap, to->heap.count + from->heap.count) &&
 	       cp_vec_reserve(&to->annotations, to->annotations.count + from->annotations.count) &&
 	       cp_vec_reserve(&to->lives, to->lives.count + from->lives.count) &&
 	       cp_vec_reserve(&to->blocks, to->blocks.count + from->blocks.count) &&
@@ -67,6 +68,9 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 
 	if (!reserve(to, from))
 		return false;
+	for (i = 0; i < from->heap.count; i++)
+		from->heap.items[i].behind += (uint32_t)to->calls.count;
+	MOVE(heap);
 	MOVE(processes);
 	MOVE(threads);
 	MOVE(images);
@@ -203,6 +207,15 @@ bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_
 	return bytes && cp_vec_push(&batch->calls, copy);
 }
 
+bool cp_record_batch_heap(struct cp_record_batch *batch, const struct cp_record_heap *h)
+{
+	batch->call_bytes += sizeof(*h);
+	if (!cp_vec_push(&batch->heap, *h))
+		return false;
+	batch->heap.items[batch->heap.count - 1].behind = (uint32_t)batch->calls.count;
+	return true;
+}
+
 bool cp_record_batch_block(struct cp_record_batch *batch, const struct cp_call_block *block)
 {
 	size_t size = block->function_count * sizeof(*block->functions);
@@ -222,6 +235,7 @@ bool cp_record_batch_block(struct cp_record_batch *batch, const struct cp_call_b
 void cp_record_batch_drop_calls(struct cp_record_batch *batch)
 {
 	cp_vec_free(&batch->calls);
+	cp_vec_free(&batch->heap);
 	cp_record_arena_free(&batch->values);
 	cp_vec_free(&batch->blocks);
 	cp_record_arena_free(&batch->block_bytes);

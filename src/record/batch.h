@@ -57,6 +57,7 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_sample) samples;
 	CP_VEC(struct cp_record_call) calls;
 	struct cp_record_arena values; /* of these */
+	CP_VEC(struct cp_record_heap) heap; /* between them */
 	CP_VEC(struct cp_call_block) blocks; /* of calls */
 	struct cp_record_arena block_bytes; /* of these */
 	uint64_t block_calls; /* events in them */
@@ -85,6 +86,9 @@ size_t cp_record_copy_call(struct cp_record_arena *arena, const struct cp_record
 bool cp_record_batch_coverage(struct cp_record_batch *batch, const struct cp_coverage_image *c);
 /* Adds a copy. False without memory, and then the batch has it not. */
 bool cp_record_batch_block(struct cp_record_batch *batch, const struct cp_call_block *block);
+/* Adds an event of the heap, behind the calls so far. False without memory, and then the batch
+ * has it not. */
+bool cp_record_batch_heap(struct cp_record_batch *batch, const struct cp_record_heap *h);
 /* Leaves all calls out. */
 void cp_record_batch_drop_calls(struct cp_record_batch *batch);
 void cp_record_batch_free(struct cp_record_batch *batch);

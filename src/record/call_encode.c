@@ -62,6 +62,8 @@ static void forget(struct cp_record_calls *c)
 		cp_vec_free(&c->layouts.items[i].data);
 	c->layouts.count = c->nodes.count = c->count = 0;
 	c->wide = false;
+	c->last_layout = 0;
+	memset(c->heap_layouts, 0, sizeof(c->heap_layouts));
 	cp_interner_free(&c->layout_keys);
 	cp_interner_free(&c->texts);
 	cp_record_call_state_free(&c->state);
@@ -347,6 +349,7 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 			return;
 	}
 	c->part = part;
+	c->last_layout = layout;
 	cp_record_encode_ok(e, put_event(c, call, layout));
 	e->pending += CP_CALL_COLUMNS * CP_RECORD_NUMBER_MAX;
 	cp_record_encode_check(e);

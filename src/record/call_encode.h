@@ -90,6 +90,8 @@ struct cp_record_calls {
 	CP_VEC(const cprof_value *) queue;
 	CP_VEC(uint8_t) depths; /* of the queue */
 	size_t text_left;
+	uint64_t last_layout; /* + 1 of the last event's values; 0: it has none */
+	uint64_t heap_layouts[3]; /* + 1: ALLOCATED, MOVED, FREED; 0: none in this chunk yet */
 };
 
 void cp_record_calls_free(struct cp_record_encoder *e);

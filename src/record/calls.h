@@ -104,6 +104,20 @@ struct cp_record_call {
 	const cprof_value *form;
 };
 
+/* ALLOCATED, MOVED or FREED, with what its values are. */
+struct cp_record_heap {
+	uint64_t ts_ns;
+	uint64_t address, size, previous; /* FREED: the first */
+	uint64_t duration_ns;
+	uint32_t thread, function, depth, stack; /* as in cp_record_call */
+	uint8_t kind;
+	uint32_t behind; /* the writer's own: so many calls of a batch */
+};
+void cp_record_heap(struct cp_record_writer *w, const struct cp_record_heap *h);
+#define CP_RECORD_HEAP_VALUES 3
+/* The same as a call, whose values are the caller's. */
+struct cp_record_call cp_record_heap_call(const struct cp_record_heap *h,
+					  cprof_value values[CP_RECORD_HEAP_VALUES]);
 /* Strings and values are copied. */
 void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call);
 

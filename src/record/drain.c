@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "record/enclose.h"
 #include "record/encode_kinds.h"
+#include "record/heap_encode.h"
 #include "record/info.h"
 
 /* With a disk or a resolver that can't keep up, batches are put together
@@ -201,6 +202,19 @@ static void encode_coverage(struct cp_record_encoder *e, const struct cp_record_
 	}
 }
 
+/* And events of the heap, in their order. */
+static void encode_calls(struct cp_record_encoder *e, const struct cp_record_batch *b)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i <= b->calls.count; i++) {
+		for (; k < b->heap.count && b->heap.items[k].behind == i; k++)
+			cp_record_encode_heap(e, 0, &b->heap.items[k]);
+		if (i < b->calls.count)
+			cp_record_encode_call(e, 0, &b->calls.items[i]);
+	}
+}
+
 static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch *b)
 {
 	struct cp_record_encoder *e = &d->encoder;
@@ -213,8 +227,7 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	encode_stacks(e, b);
 	for (i = 0; i < b->samples.count; i++)
 		cp_record_encode_sample(e, 0, &b->samples.items[i]);
-	for (i = 0; i < b->calls.count; i++)
-		cp_record_encode_call(e, 0, &b->calls.items[i]);
+	encode_calls(e, b);
 	for (i = 0; i < b->blocks.count; i++)
 		cp_record_encode_block(e, 0, &b->blocks.items[i]);
 	for (i = 0; i < b->annotations.count; i++)
@@ -292,6 +305,43 @@ static void tick(struct cp_record_drain *d)
 		cp_record_sink_fail(&d->sink, err);
 }
 
+#define SWAP(a, b) \
+	do { \
+		__typeof__((a)->items) items_ = (a)->items; \
+		size_t capacity_ = (a)->capacity; \
+\
+		(a)->items = (b)->items; \
+		(a)->capacity = (b)->capacity; \
+		(b)->items = items_; \
+		(b)->capacity = capacity_; \
+	} while (0)
+
+void cp_record_drain_room(struct cp_record_drain *d, struct cp_record_batch *batch)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&d->lock);
+	while (i + 1 < CP_ARRAY_SIZE(d->spare) && !d->spare[i].items)
+		i++;
+	if (!batch->heap.items)
+		SWAP(&batch->heap, &d->spare[i]);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* What the batch has of it is the next one's. */
+static void spare_room(struct cp_record_drain *d, struct cp_record_batch *batch)
+{
+	size_t i = 0;
+
+	batch->heap.count = 0;
+	pthread_mutex_lock(&d->lock);
+	while (i + 1 < CP_ARRAY_SIZE(d->spare) && d->spare[i].items)
+		i++;
+	if (!d->spare[i].items)
+		SWAP(&batch->heap, &d->spare[i]);
+	pthread_mutex_unlock(&d->lock);
+}
+
 static void *run(void *arg)
 {
 	struct cp_record_drain *d = arg;
@@ -313,6 +363,8 @@ static void *run(void *arg)
 			encode_locations(d, NULL);
 			cp_record_encode_flush(&d->encoder);
 		}
+		if (batch && batch->heap.items)
+			spare_room(d, batch);
 		cp_record_batch_free(batch);
 		tick(d);
 	}
@@ -340,6 +392,8 @@ static void deinit(struct cp_record_drain *d)
 {
 	cp_buf_free(&d->info);
 	cp_vec_free(&d->image_keys);
+	cp_vec_free(&d->spare[0]);
+	cp_vec_free(&d->spare[1]);
 	cp_record_encoder_deinit(&d->encoder);
 	cp_record_sink_deinit(&d->sink);
 	pthread_mutex_destroy(&d->lock);
@@ -420,7 +474,7 @@ struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_r
 
 	pthread_mutex_lock(&d->lock);
 	if (batch->call_bytes && !room_for_calls(d, batch)) {
-		lost.calls = batch->calls.count + batch->block_calls;
+		lost.calls = batch->calls.count + batch->heap.count + batch->block_calls;
 		cp_record_batch_drop_calls(batch);
 	}
 	if (d->samples + batch->samples.count > QUEUE_SAMPLES_MAX) {

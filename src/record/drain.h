@@ -41,12 +41,18 @@ struct cp_record_drain {
 	size_t call_bytes_most;
 	bool stuck; /* there was no room for calls for long, and nothing was taken since */
 	bool closing;
+	/* Room of events that were written, for those to come: fresh pages cost more than what is
+	 * written there. */
+	CP_VEC(struct cp_record_heap) spare[2];
 };
 
 /* Takes `fd` over, also when it fails. */
 CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
 			       const struct cp_record_resolver *resolver,
 			       const struct cp_record_tap *tap);
+/* Room for events of the heap, for a batch that has none; left as it is where there is none
+ * to spare. */
+void cp_record_drain_room(struct cp_record_drain *d, struct cp_record_batch *batch);
 struct cp_record_lost {
 	uint64_t samples, calls, annotations;
 	uint64_t recorded; /* of annotations: those that a program recorded */

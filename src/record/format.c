@@ -202,7 +202,8 @@ void cp_record_put_field(struct cp_buf *out, uint64_t tag, const void *bytes, si
 
 static size_t uleb_size(uint64_t value)
 {
-	return value ? ((size_t)(63 - __builtin_clzll(value)) + 7) / 7 : 1;
+	/* A byte for each seven bits: 9/64 is near enough. */
+	return ((size_t)(64 - __builtin_clzll(value | 1)) * 9 + 64) / 64;
 }
 
 void cp_record_put_number(struct cp_buf *out, uint64_t tag, uint64_t value)
@@ -250,6 +251,12 @@ static uint64_t magnitude(uint64_t v)
 	return negative(v) ? -v : v;
 }
 
+/* Without dividing, if that can be: 0 divides nothing. */
+static bool divides(uint64_t by, uint64_t value)
+{
+	return by & (by - 1) ? value % by == 0 : by && !(value & (by - 1));
+}
+
 /* The largest number that divides all values: times are in whole microseconds. */
 static uint64_t common_divisor(const uint64_t *values, size_t count)
 {
@@ -257,7 +264,10 @@ static uint64_t common_divisor(const uint64_t *values, size_t count)
 	size_t i;
 
 	for (i = 0; i < count && divisor != 1; i++) {
-		for (a = magnitude(values[i]); a; a = rest) {
+		a = magnitude(values[i]);
+		if (divides(divisor, a))
+			continue;
+		for (; a; a = rest) {
 			rest = divisor % a;
 			divisor = a;
 		}
@@ -269,6 +279,8 @@ static uint64_t divide(uint64_t v, uint64_t by)
 {
 	if (by == 1)
 		return v; /* nearly always, and dividing is slow */
+	if (!(by & (by - 1))) /* addresses; without rest */
+		return (uint64_t)((int64_t)v >> __builtin_ctzll(by));
 	return negative(v) ? -(-v / by) : v / by;
 }
 
@@ -282,12 +294,33 @@ static uint64_t packed(uint8_t how, uint64_t v, uint64_t last)
 
 #define ULEB_MAX 10
 
+/* Many columns are nothing but zeros. */
+static bool put_zeros(struct cp_buf *out, const uint64_t *values, size_t count)
+{
+	static const uint8_t zeros[4096];
+	uint64_t any = 0;
+	size_t i, n;
+
+	for (i = 0; i < count; i++)
+		any |= values[i];
+	if (any)
+		return false;
+	for (cp_buf_u8(out, 0); count; count -= n) {
+		n = count < sizeof(zeros) ? count : sizeof(zeros);
+		cp_buf_add(out, zeros, n);
+	}
+	return true;
+}
+
 void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count)
 {
-	uint64_t scale = common_divisor(values, count), last = 0, v;
+	uint64_t scale, last = 0, v;
 	size_t sizes[3] = { 0 }, used = 0, i;
 	uint8_t some[512], how;
 
+	if (count && !values[count - 1] && put_zeros(out, values, count))
+		return;
+	scale = common_divisor(values, count);
 	for (i = 0; i < count; i++, last = v) {
 		v = divide(values[i], scale);
 		sizes[0] += uleb_size(v);

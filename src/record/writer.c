@@ -441,6 +441,29 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 		seal(w);
 }
 
+void cp_record_heap(struct cp_record_writer *w, const struct cp_record_heap *h)
+{
+	struct cp_record_heap it = *h;
+	struct cp_record_batch *b;
+
+	if (it.thread >= w->threads.count || it.function >= w->locations.count) {
+		w->calls_lost++;
+		return;
+	}
+	if (it.stack >= w->stacks.count)
+		it.stack = CP_RECORD_NONE;
+	b = batch(w);
+	if (!b)
+		return;
+	w->calls++;
+	if (!b->heap.items)
+		cp_record_drain_room(&w->drain, b);
+	if (!cp_record_batch_heap(b, &it))
+		no_memory(w);
+	if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
+		seal(w);
+}
+
 /* The block under way gets no more. */
 static void end_block(struct cp_record_writer *w)
 {

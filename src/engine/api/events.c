@@ -58,6 +58,7 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "gc_event", NONE, "native code has no collector; it could be emulated for the stops that cprof itself makes" },
 	{ "gc_allocation", RAISED, "a breakpoint where a function returns that allocates: malloc and its like, operator new, a global allocator of Rust's; with enable_allocations" },
 	{ "gc_moves", RAISED, "the same of realloc, which answered another address" },
+	{ "allocation_block", RAISED, "detours: allocations that they recorded without a stop, on stacks that the one profiler of them knows" },
 	{ "gc_resize", RAISED, "breakpoints in brk, mmap, munmap, mremap and mprotect, for what the allocator does with them; with enable_allocations" },
 	{ "gc_handle_created", NONE, "native code has no handles of objects; it could be emulated for file descriptors that are opened" },
 	{ "gc_handle_deleted", NONE, "likewise, for those that are closed" },

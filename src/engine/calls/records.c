@@ -102,17 +102,16 @@ static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32
 	engine_on_disarmed(s, &e);
 }
 
-/* What the record took, of the calls around it: its values after its time, of a call that is
- * over the rest. */
-static void take(const cprof_session *s, uint32_t number, const struct cp_record *r)
+void engine_records_took(const cprof_session *s, cprof_thread *t, const struct engine_site *site,
+			 const struct cp_record *r)
 {
 	const struct engine_price *price = &s->calls->price;
-	struct cp_taken *taken = &s->current.thread->account.taken;
+	struct cp_taken *taken = &t->account.taken;
 
 	if (!price->whole_ps)
 		return;
 	taken->range += VALUE_NS * r->value_words + (r->stack_size ? STACK_NS : 0);
-	if (s->calls->sites.items[number].kind != ENGINE_SITE_ENTRY)
+	if (site->kind != ENGINE_SITE_ENTRY)
 		engine_price_take(price, 2, taken);
 }
 
@@ -125,7 +124,7 @@ static void tell_site(cprof_session *s, struct engine_ring *ring, const struct c
 	if (!engine_told_fill(s, ring, r, number, words, &told))
 		return;
 	engine_calls_deliver(s, &told.hit);
-	take(s, number, r);
+	engine_records_took(s, s->current.thread, &s->calls->sites.items[number], r);
 	if (s->calls->sites.items[number].kind == ENGINE_SITE_ENTRY)
 		count_entry(s, ring, s->calls->sites.items[number].traced);
 }
@@ -268,6 +267,33 @@ static size_t take_all_blocks(cprof_session *s, const struct engine_reach *reach
 	return reach->most - left.most;
 }
 
+/* As many as a family takes by the thousand, from the one that was looked at. How many. */
+static size_t take_run(cprof_session *s, struct engine_ring *ring, const struct engine_reach *reach)
+{
+	const struct engine_calls *c = s->calls;
+	const struct engine_family *f;
+	uint32_t traced;
+
+	if (ring->next.kind != CP_RECORD_SITE || ring->next.site >= c->sites.count)
+		return 0;
+	traced = c->sites.items[ring->next.site].traced;
+	f = traced < c->traced.count ? s->families[c->traced.items[traced]->family] : NULL;
+	return f && f->run ? f->run(s, ring, reach) : 0;
+}
+
+/* The next record, which was looked at, and those behind it up to `reach` that are told
+ * together. How many they were. */
+static size_t tell_some(cprof_session *s, struct engine_ring *ring,
+			const struct engine_reach *reach)
+{
+	size_t n = take_run(s, ring, reach);
+
+	if (n)
+		return n;
+	tell_next(s, ring);
+	return 1;
+}
+
 /* The ring with the earliest record, and the time of the next best. */
 static struct engine_ring *earliest(cprof_session *s, uint64_t *until_ns)
 {
@@ -324,10 +350,10 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 		if (!ring)
 			break;
 		do {
-			tell_next(s, ring);
-			told++;
-			reach.most = most - told;
-			if (blocks)
+			told += tell_some(s, ring,
+					  &(struct engine_reach){ until, UINT64_MAX, most - told });
+			reach.most = most > told ? most - told : 0;
+			if (blocks && reach.most)
 				told += take_blocks(s, ring, &reach);
 		} while (told < most && look(&s->calls->clock, ring) && ring->next_ns <= until);
 	}
@@ -349,7 +375,7 @@ static void take_own(cprof_session *s, struct engine_ring *ring, uint64_t positi
 	if (blocks)
 		take_blocks(s, ring, &reach);
 	while (look(&s->calls->clock, ring) && is_within(ring, &reach)) {
-		tell_next(s, ring);
+		tell_some(s, ring, &reach);
 		if (blocks)
 			take_blocks(s, ring, &reach);
 	}
@@ -415,6 +441,7 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 	cp_records_follow(&ring->records,
 			  rings->memory + e->target * cp_detour_ring_size(rings->code.log),
 			  rings->code.log);
+	ring->records.in_pieces = engine_roles_pausing(s) && !engine_rings_wait(s);
 	if (e->target >= rings->used)
 		rings->used = (uint32_t)e->target + 1;
 	engine_calls_held(s->current.thread, e, true);

@@ -9,6 +9,8 @@
 
 struct cp_event;
 struct cp_event_hit;
+struct cp_record;
+struct engine_site;
 
 /* Tells what detours recorded up to `until_ns`, in the order of time, but no more than
  * about `most` records. How many they were. */
@@ -29,5 +31,10 @@ void engine_records_beat(cprof_session *s, bool last);
  * stopped? By what came since the last time this was asked: less each time, where it is read
  * faster than it is written. */
 bool engine_records_hurry(cprof_session *s);
+
+/* Notes what a record of a site took, of the calls around it: its values after its time, of a
+ * call that is over the rest. */
+void engine_records_took(const cprof_session *s, cprof_thread *t, const struct engine_site *site,
+			 const struct cp_record *r);
 
 #endif

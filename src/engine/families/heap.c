@@ -28,6 +28,8 @@
 #include "base/text.h"
 #include "engine/calls/calls.h"
 #include "engine/families/heap_names.h"
+#include "engine/families/heap_runs.h"
+#include "engine/families/heap_state.h"
 #include "engine/families/heap_types.h"
 #include "engine/frames/snapshot.h"
 #include "engine/probes/rings.h"
@@ -41,47 +43,17 @@
 #include "engine/target/state.h"
 #include "image/image.h"
 
-#define CALL_MAX 8 /* bytes before a return address that are looked at */
-#define IS_FREE 0 /* instead of a time */
 /* Flags of a call where a sample is told. IGNORED: the call is none of the sample.
  * PASSED: only the block that it moves is, not the one that it becomes. */
 #define CALL_IGNORED 0x200u
 #define CALL_PASSED 0x400u
 #define CALL_ROLE_SHIFT 16 /* of GOES_ON: the role of what goes on */
 
-/* Addresses that a process was seen to allocate -> when that was, last. */
-struct blocks {
-	const cprof_process *process;
-	struct cp_map at;
-	uint64_t from_ns; /* when watching began */
-	uint64_t pauses;
-	uint64_t lost_ns; /* up to when calls were lost, last */
-};
-
-struct heap {
-	bool found; /* some image has such a function */
-	CP_VEC(struct blocks) blocks;
-	cprof_allocation_statistics statistics; /* of processes that had pauses */
-	uint64_t every; /* one about every so many bytes is told; 0: all are */
-	bool all; /* some profiler wants to be told of all */
-	struct engine_heap_types *types; /* owned; NULL: not asked for */
-	cprof_allocation current;
-	bool has_current;
-	/* By thread, the call of an allocator that ended last in a jump: struct cp_call, owned.
-	 * Another one may have its frame and return address now. */
-	struct cp_map ended;
-};
-
 /* ---- wanted ---- */
-
-static struct heap *heap_of(const cprof_session *s)
-{
-	return s->own[ENGINE_FAMILY_HEAP];
-}
 
 bool engine_heap_enabled(const cprof_session *s)
 {
-	return heap_of(s) != NULL;
+	return engine_heap_of(s) != NULL;
 }
 
 bool cprof_profiler_enable_allocations(void)
@@ -90,22 +62,22 @@ bool cprof_profiler_enable_allocations(void)
 
 	if (!engine_may_ask(s) || !engine_calls_get(s))
 		return false;
-	if (!heap_of(s))
-		s->own[ENGINE_FAMILY_HEAP] = calloc(1, sizeof(struct heap));
-	if (heap_of(s))
-		heap_of(s)->all = true;
-	return heap_of(s) != NULL;
+	if (!engine_heap_of(s))
+		s->own[ENGINE_FAMILY_HEAP] = calloc(1, sizeof(struct engine_heap));
+	if (engine_heap_of(s))
+		engine_heap_of(s)->all = true;
+	return engine_heap_of(s) != NULL;
 }
 
 bool cprof_profiler_sample_allocations(uint64_t bytes)
 {
 	cprof_session *s = cprof_session_current();
-	bool all = s && heap_of(s) && heap_of(s)->all;
-	struct heap *h;
+	bool all = s && engine_heap_of(s) && engine_heap_of(s)->all;
+	struct engine_heap *h;
 
 	if (!bytes || !cprof_profiler_enable_allocations())
 		return false;
-	h = heap_of(s);
+	h = engine_heap_of(s);
 	h->all = all;
 	h->every = h->every && h->every < bytes ? h->every : bytes;
 	return true;
@@ -113,34 +85,29 @@ bool cprof_profiler_sample_allocations(uint64_t bytes)
 
 bool cprof_profiler_enable_allocation_types(void)
 {
-	struct heap *h;
+	struct engine_heap *h;
 
 	if (!cprof_profiler_enable_allocations())
 		return false;
-	h = heap_of(cprof_session_current());
+	h = engine_heap_of(cprof_session_current());
 	if (!h->types)
 		h->types = engine_heap_types_create();
 	return h->types != NULL;
 }
 
-/* How many bytes there are to one block that is told, about; 0: all blocks are told. */
-static uint64_t every(const cprof_session *s)
-{
-	return heap_of(s)->all ? 0 : heap_of(s)->every;
-}
-
 static void free_heap(cprof_session *s)
 {
-	struct heap *h = heap_of(s);
+	struct engine_heap *h = engine_heap_of(s);
 	uint64_t tid, call;
-	struct blocks *b;
+	struct engine_heap_blocks *b;
 	size_t cursor = 0;
 
 	if (!h)
 		return;
 	cp_vec_for_each(&h->blocks, b)
-		cp_map_free(&b->at);
+		engine_heap_blocks_free(b);
 	cp_vec_free(&h->blocks);
+	cp_vec_free(&h->told);
 	while (cp_map_next(&h->ended, &cursor, &tid, &call))
 		free((struct cp_call *)(uintptr_t)call);
 	cp_map_free(&h->ended);
@@ -151,7 +118,7 @@ static void free_heap(cprof_session *s)
 
 static void explain(cprof_session *s)
 {
-	if (heap_of(s) && !heap_of(s)->found)
+	if (engine_heap_of(s) && !engine_heap_of(s)->found)
 		engine_warn(s,
 			    "allocations of %s can't be watched: no function that allocates has "
 			    "a name there",
@@ -160,46 +127,26 @@ static void explain(cprof_session *s)
 
 static void note_found(cprof_session *s)
 {
-	heap_of(s)->found = true;
+	engine_heap_of(s)->found = true;
 }
 
 /* ---- events ---- */
 
-static uint64_t product(uint64_t count, uint64_t size)
-{
-	uint64_t ret;
-
-	return __builtin_mul_overflow(count, size, &ret) ? UINT64_MAX : ret;
-}
-
-#define NONE 0xff
-/* Positions of arguments: `size` times `times` are the bytes, `address` is freed or
- * moved, the result is written to `where`. */
-static const struct {
-	uint8_t size, times, address, where;
-} arguments[ROLES] = {
-	[MALLOC] = { 0, NONE, NONE, NONE },	[CALLOC] = { 0, 1, NONE, NONE },
-	[ALIGNED] = { 1, NONE, NONE, NONE },	[POSIX] = { 2, NONE, NONE, 0 },
-	[REALLOC] = { 1, NONE, 0, NONE },	[REALLOCARRAY] = { 1, 2, 0, NONE },
-	[RUST_REALLOC] = { 3, NONE, 0, NONE },	[FREE] = { NONE, NONE, 0, NONE },
-	[GOES_ON] = { NONE, NONE, NONE, NONE },
-};
-
 static uint8_t register_of(uint8_t position)
 {
-	return position == NONE ? CP_NO_REG : cp_arch_host()->args[position];
+	return position == ENGINE_HEAP_NONE ? CP_NO_REG : cp_arch_host()->args[position];
 }
 
 static bool sampled(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret)
 {
-	if (!every(s))
+	if (!engine_heap_every(s))
 		return false;
 	*ret = (struct cp_heap_probe){
-		.size = register_of(arguments[role].size),
-		.times = register_of(arguments[role].times),
-		.address = register_of(arguments[role].address),
-		.where = register_of(arguments[role].where),
-		.every = every(s),
+		.size = register_of(engine_heap_arguments[role].size),
+		.times = register_of(engine_heap_arguments[role].times),
+		.address = register_of(engine_heap_arguments[role].address),
+		.where = register_of(engine_heap_arguments[role].where),
+		.every = engine_heap_every(s),
 	};
 	return true;
 }
@@ -207,54 +154,25 @@ static bool sampled(const cprof_session *s, uint8_t role, struct cp_heap_probe *
 /* What the call asks for: words[0] bytes, words[1] an address. */
 static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t *words)
 {
-	uint8_t times = arguments[role].times, address = arguments[role].address;
+	uint8_t times = engine_heap_arguments[role].times,
+		address = engine_heap_arguments[role].address;
 
-	if (address == NONE)
-		address = arguments[role].where;
-	words[0] = engine_role_argument(hit, arguments[role].size);
-	if (times != NONE)
-		words[0] = product(words[0], engine_role_argument(hit, times));
-	if (address != NONE)
+	if (address == ENGINE_HEAP_NONE)
+		address = engine_heap_arguments[role].where;
+	words[0] = engine_role_argument(hit, engine_heap_arguments[role].size);
+	if (times != ENGINE_HEAP_NONE)
+		words[0] = engine_heap_product(words[0], engine_role_argument(hit, times));
+	if (address != ENGINE_HEAP_NONE)
 		words[1] = engine_role_argument(hit, address);
 }
 
-/* The blocks of a process, made when they aren't there; NULL without memory. */
-static struct blocks *blocks_of(struct heap *h, const cprof_process *p)
+static void set_allocated(struct engine_heap *h, const cprof_process *p, uint64_t address,
+			  uint64_t ts_ns)
 {
-	struct blocks *it;
-
-	cp_vec_for_each(&h->blocks, it)
-		if (it->process == p)
-			return it;
-	it = cp_vec_push(&h->blocks, ((struct blocks){ .process = p }))
-		     ? &h->blocks.items[h->blocks.count - 1]
-		     : NULL;
-	if (it)
-		it->from_ns = p->session->calls->now_ns;
-	return it;
-}
-
-static void set_allocated(struct heap *h, const cprof_process *p, uint64_t address, uint64_t ts_ns)
-{
-	struct blocks *blocks = blocks_of(h, p);
+	struct engine_heap_blocks *blocks = engine_heap_blocks(h, p);
 
 	if (blocks)
 		cp_map_put(&blocks->at, address, ts_ns);
-}
-
-/* Notes that a block is free. False: it was already. A block allocated later than
- * `until_ns` is another one, which another thread got there: realloc() is told when it
- * returns. */
-static bool set_free(struct heap *h, const cprof_process *p, uint64_t address, uint64_t until_ns)
-{
-	struct blocks *blocks = blocks_of(h, p);
-	uint64_t *ts_ns = blocks ? cp_map_get(&blocks->at, address) : NULL;
-
-	if (ts_ns && *ts_ns == IS_FREE)
-		return false;
-	if (blocks && (!ts_ns || *ts_ns <= until_ns))
-		cp_map_put(&blocks->at, address, IS_FREE);
-	return true;
 }
 
 enum told { ALLOCATED, MOVED, RESIZED, FREED };
@@ -263,7 +181,7 @@ static void tell(cprof_session *s, const cprof_allocation *a, enum told what)
 {
 	cprof_object object = { .address = a->address, .size = a->size };
 	const cprof_addr pair[2] = { a->previous, a->address };
-	struct heap *h = heap_of(s);
+	struct engine_heap *h = engine_heap_of(s);
 
 	h->current = *a;
 	h->has_current = true;
@@ -290,29 +208,10 @@ bool cprof_current_allocation(cprof_allocation *ret)
 {
 	cprof_session *s = cprof_session_current();
 
-	if (!s || !heap_of(s) || !heap_of(s)->has_current)
+	if (!s || !engine_heap_of(s) || !engine_heap_of(s)->has_current)
 		return false;
-	*ret = heap_of(s)->current;
+	*ret = engine_heap_of(s)->current;
 	return true;
-}
-
-/* Does the library call its own function, and not whatever has that name in the
- * program? */
-static bool is_internal(cprof_process *p, const struct engine_hit *hit)
-{
-	const struct engine_text *text = engine_find_text(p, hit->event->caller - 1);
-	const cprof_image *image = hit->image;
-	uint64_t at, target;
-	uint8_t code[CALL_MAX];
-	size_t size;
-
-	if (!image || !text || text->image != image || engine_is_program(image))
-		return false;
-	at = hit->event->caller - image->bias;
-	struct cp_reader file = cp_probe_file_reader(image->assembly->image);
-	size = file.read(file.ctx, at - sizeof(code), code, sizeof(code));
-	return size == sizeof(code) && cp_arch_host()->call_before(code, size, at, &target) &&
-	       target == hit->event->pc - image->bias;
 }
 
 /* Is the run-time address in a function of the image that allocates? */
@@ -357,31 +256,31 @@ static bool is_inner(cprof_session *s, bool unless)
 /* Is the call of this hit one of the sample? */
 static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
 {
-	return !every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
+	return !engine_heap_every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
 }
 
 /* Is a block live at the address that was told? Of a sample, who frees or moves one is told
  * where the block may have been chosen. */
 static bool is_told(const cprof_session *s, uint64_t address)
 {
-	struct blocks *b = blocks_of(heap_of(s), s->current.process);
+	struct engine_heap_blocks *b = engine_heap_blocks(engine_heap_of(s), s->current.process);
 	const uint64_t *ts_ns = b ? cp_map_get(&b->at, address) : NULL;
 
-	return !every(s) || (ts_ns && *ts_ns != IS_FREE);
+	return !engine_heap_every(s) || (ts_ns && *ts_ns != ENGINE_HEAP_IS_FREE);
 }
 
 /* A block of a sample is gone, and nobody has counted it down; or a call that looked like one
  * of it was none. */
 static void unchoose(const cprof_session *s, uint64_t address)
 {
-	if (every(s) && address)
+	if (engine_heap_every(s) && address)
 		engine_rings_chosen(s->current.process, address, false);
 }
 
 /* The detour of who frees has counted down what another block stands for. */
 static void choose_again(const cprof_session *s, uint64_t address)
 {
-	if (every(s) && address)
+	if (engine_heap_every(s) && address)
 		engine_rings_chosen(s->current.process, address, true);
 }
 
@@ -390,7 +289,7 @@ static void choose_again(const cprof_session *s, uint64_t address)
 static bool is_unwatched(const cprof_session *s, const struct engine_hit *hit)
 {
 	const cprof_process *p = s->current.process;
-	const struct blocks *b = blocks_of(heap_of(s), p);
+	const struct engine_heap_blocks *b = engine_heap_blocks(engine_heap_of(s), p);
 	const struct engine_ring *ring =
 		hit->recorded ? NULL : engine_ring_of(p, hit->event->e.tid);
 
@@ -404,7 +303,9 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 			       .begin_ns = hit->event->e.ts_ns };
 	const struct cp_call *around;
 
-	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit) || is_unwatched(s, hit))
+	if (!a.address ||
+	    engine_heap_is_internal(p, hit->image, hit->event->pc, hit->event->caller) ||
+	    !is_chosen(s, hit) || is_unwatched(s, hit))
 		return false;
 	if (!is_told(s, a.address)) {
 		choose_again(s, hit->recorded ? a.address : 0);
@@ -413,7 +314,7 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(p->shadow, hit->event->e.tid);
 	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED) && is_inner(s, true)) ||
-	    !set_free(heap_of(s), p, a.address, UINT64_MAX))
+	    !engine_heap_set_free(engine_heap_blocks(engine_heap_of(s), p), a.address, UINT64_MAX))
 		return false;
 	unchoose(s, hit->recorded ? 0 : a.address);
 	a.function = engine_role_function(s, hit);
@@ -437,20 +338,12 @@ static uint8_t role_of_call(const cprof_session *s, const struct cp_call *call)
 	return role == GOES_ON ? (uint8_t)(call->flags >> CALL_ROLE_SHIFT) : role;
 }
 
-/* The last call of the thread that ended in a jump; NULL: none did. */
-static struct cp_call *ended_in(const struct heap *h, int32_t tid)
-{
-	const uint64_t *call = cp_map_get(&h->ended, (uint64_t)tid);
-
-	return call ? (struct cp_call *)(uintptr_t)*call : NULL;
-}
-
 /* The call of an allocator that jumped to where the hit is; NULL: it was called. `ended` is
  * what the caller knows. */
-static const struct cp_call *jumped(const struct heap *h, const struct cp_event_hit *e,
+static const struct cp_call *jumped(const struct engine_heap *h, const struct cp_event_hit *e,
 				    const struct cp_call *ended)
 {
-	const struct cp_call *call = ended_in(h, e->e.tid);
+	const struct cp_call *call = engine_heap_ended(h, e->e.tid);
 
 	if (ended->flags & CP_CALL_MARKS)
 		return ended;
@@ -458,9 +351,9 @@ static const struct cp_call *jumped(const struct heap *h, const struct cp_event_
 }
 
 /* It says nothing any more once the thread has entered something else. */
-static void forget_ended(const struct heap *h, int32_t tid)
+static void forget_ended(const struct engine_heap *h, int32_t tid)
 {
-	struct cp_call *call = ended_in(h, tid);
+	struct cp_call *call = engine_heap_ended(h, tid);
 
 	if (call)
 		call->sp = 0;
@@ -486,12 +379,12 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 
 	if (role == FREE)
 		return on_free(s, hit);
-	before = jumped(heap_of(s), hit->event, ended);
+	before = jumped(engine_heap_of(s), hit->event, ended);
 	if (role == GOES_ON)
 		go_on(s, call, before);
 	else if (before)
 		call->words[2] = (uintptr_t)called(before);
-	forget_ended(heap_of(s), hit->event->e.tid);
+	forget_ended(engine_heap_of(s), hit->event->e.tid);
 	if (role == GOES_ON)
 		return false;
 	note_arguments(role, hit, call->words);
@@ -506,12 +399,12 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 /* realloc() of nothing may have jumped to malloc(). */
 static bool on_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how)
 {
-	struct heap *h = heap_of(s);
+	struct engine_heap *h = engine_heap_of(s);
 	struct cp_call *ended;
 
 	if (how != CP_CALL_TAIL_CALLED)
 		return false;
-	ended = ended_in(h, call->tid);
+	ended = engine_heap_ended(h, call->tid);
 	if (!ended && (ended = malloc(sizeof(*ended))) &&
 	    !cp_map_put(&h->ended, (uint64_t)call->tid, (uintptr_t)ended)) {
 		free(ended);
@@ -548,7 +441,7 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	cprof_process *p = s->current.process;
 	uint8_t of = role == GOES_ON ? role_of_call(s, call) : role;
-	bool again = of == REALLOC || of == REALLOCARRAY || of == RUST_REALLOC;
+	bool again = engine_heap_moves(of);
 	cprof_allocation a = {
 		.function = called(call),
 		.address = answer(s, of, call),
@@ -559,7 +452,8 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 	bool marked = call->flags & CP_CALL_MARKED, passed = call->flags & CALL_PASSED;
 	bool counted = s->current.hit && s->current.hit->recorded; /* by the detour, as chosen */
 
-	if (call->flags & CALL_IGNORED || ((marked || every(s)) && is_inner(s, marked))) {
+	if (call->flags & CALL_IGNORED ||
+	    ((marked || engine_heap_every(s)) && is_inner(s, marked))) {
 		unchoose(s, counted ? a.address : 0);
 		return false;
 	}
@@ -574,17 +468,19 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 			return false;
 		a.address = before; /* resized to no bytes: freed */
 		a.size = 0;
-		set_free(heap_of(s), p, before, call->enter_ns);
+		engine_heap_set_free(engine_heap_blocks(engine_heap_of(s), p), before,
+				     call->enter_ns);
 		unchoose(s, counted ? 0 : before);
 		tell(s, &a, FREED);
 		return true;
 	}
 	unchoose(s, counted ? 0 : before);
 	if (before && before != a.address) {
-		set_free(heap_of(s), p, before, call->enter_ns);
+		engine_heap_set_free(engine_heap_blocks(engine_heap_of(s), p), before,
+				     call->enter_ns);
 		a.previous = before;
 	}
-	set_allocated(heap_of(s), p, a.address, s->calls->now_ns);
+	set_allocated(engine_heap_of(s), p, a.address, s->calls->now_ns);
 	tell(s, &a, a.previous ? MOVED : before ? RESIZED : ALLOCATED);
 	return true;
 }
@@ -592,14 +488,15 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 /* ---- pauses ---- */
 
 /* Adds the time that the process was watched since its last pause, if it had any. */
-static void add_watched(const struct blocks *b, uint64_t now_ns, cprof_allocation_statistics *to)
+static void add_watched(const struct engine_heap_blocks *b, uint64_t now_ns,
+			cprof_allocation_statistics *to)
 {
 	if (b->pauses && now_ns > b->from_ns)
 		to->watched_ns += now_ns - b->from_ns;
 }
 
 /* Blocks may be freed and allocated unseen from now on. */
-static void note_pause(struct heap *h, struct blocks *b)
+static void note_pause(struct engine_heap *h, struct engine_heap_blocks *b)
 {
 	b->pauses++;
 	h->statistics.pauses++;
@@ -608,8 +505,8 @@ static void note_pause(struct heap *h, struct blocks *b)
 
 static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 {
-	struct heap *h = heap_of(p->session);
-	struct blocks *b = blocks_of(h, p);
+	struct engine_heap *h = engine_heap_of(p->session);
+	struct engine_heap_blocks *b = engine_heap_blocks(h, p);
 
 	if (!b)
 		return;
@@ -626,8 +523,8 @@ static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 /* What some thread allocates and frees meanwhile is not seen. */
 static void on_lost(const cprof_process *p, uint64_t from_ns, uint64_t to_ns)
 {
-	struct heap *h = heap_of(p->session);
-	struct blocks *b = h ? blocks_of(h, p) : NULL;
+	struct engine_heap *h = engine_heap_of(p->session);
+	struct engine_heap_blocks *b = h ? engine_heap_blocks(h, p) : NULL;
 
 	if (!b)
 		return;
@@ -647,28 +544,28 @@ static void on_lost(const cprof_process *p, uint64_t from_ns, uint64_t to_ns)
 void cprof_get_allocation_statistics(cprof_allocation_statistics *ret)
 {
 	const cprof_session *s = cprof_session_current();
-	const struct blocks *b;
+	const struct engine_heap_blocks *b;
 
 	*ret = (cprof_allocation_statistics){ 0 };
-	if (!s || !heap_of(s))
+	if (!s || !engine_heap_of(s))
 		return;
-	*ret = heap_of(s)->statistics;
-	ret->every = every(s);
+	*ret = engine_heap_of(s)->statistics;
+	ret->every = engine_heap_every(s);
 	ret->passed = s->link.shared->stats.hits_passed;
-	cp_vec_for_each(&heap_of(s)->blocks, b)
+	cp_vec_for_each(&engine_heap_of(s)->blocks, b)
 		add_watched(b, s->calls->now_ns, ret);
 }
 
 static void forget_blocks(cprof_process *p, int32_t tid)
 {
-	struct heap *h = tid ? NULL : heap_of(p->session);
+	struct engine_heap *h = tid ? NULL : engine_heap_of(p->session);
 	size_t i;
 
 	for (i = h ? h->blocks.count : 0; i--;) {
 		if (h->blocks.items[i].process != p)
 			continue;
 		add_watched(&h->blocks.items[i], p->session->calls->now_ns, &h->statistics);
-		cp_map_free(&h->blocks.items[i].at);
+		engine_heap_blocks_free(&h->blocks.items[i]);
 		h->blocks.items[i] = h->blocks.items[--h->blocks.count];
 	}
 }
@@ -698,6 +595,7 @@ const struct engine_family engine_heap_family = {
 	.role_of = engine_heap_role_of,
 	.found = note_found,
 	.sampled = sampled,
+	.run = engine_heap_run,
 	.entered = entered,
 	.returned = returned,
 	.ended = on_ended,

@@ -5,6 +5,8 @@
  *
  * A key is good for the mappings that the process has: other code may lie there later.
  */
+#include "engine/frames/stack_keys.h"
+
 #include <cprof/stack.h>
 
 #include "engine/frames/frame.h"
@@ -86,6 +88,20 @@ static bool find_key(cprof_process *p, const struct cp_unwind_capture *capture, 
 	engine_refresh_maps(p, ts_ns, false);
 	return p->stacks.paths && p->stacks.made == p->texts_made &&
 	       cp_unwind_paths_find(p->stacks.paths, capture, ret);
+}
+
+bool engine_stacks_known(cprof_session *s, cprof_process *p, uint64_t now_ns)
+{
+	if (s->unwinder != CPROF_UNWINDER_OWN || s->walking)
+		return false;
+	engine_refresh_maps(p, now_ns, false);
+	return p->stacks.paths && p->stacks.made == p->texts_made;
+}
+
+bool engine_stack_key(const cprof_process *p, const struct cp_unwind_capture *capture,
+		      uint64_t *key_ret)
+{
+	return cp_unwind_paths_find(p->stacks.paths, capture, key_ret);
 }
 
 static void keep_key(cprof_process *p, const struct cp_unwind_capture *capture,

@@ -271,6 +271,12 @@ void cprof_profiler_set_block_numbers(cprof_profiler_handle handle, bool numbers
 		handle->block_numbers = numbers;
 }
 
+void cprof_profiler_set_stack_known(cprof_profiler_handle handle, cprof_stack_known_fn fn)
+{
+	if (handle && may_set(cprof_session_current()))
+		handle->stack_known = fn;
+}
+
 uint64_t cprof_traced_functions(void)
 {
 	cprof_session *s = cprof_session_current();

@@ -28,6 +28,8 @@ struct engine_text;
 struct cp_call;
 struct engine_hit;
 struct engine_own;
+struct engine_reach;
+struct engine_ring;
 struct engine_site;
 
 /* All families. A function that two of them look for is the first one's. */
@@ -149,6 +151,9 @@ struct engine_family {
 	bool (*entered)(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 			struct cp_call *call, const struct cp_call *ended);
 	bool (*returned)(cprof_session *s, uint8_t role, const struct cp_call *call);
+	/* Records of a ring whose next one is of the family's, as many as say no more than is
+	 * looked at by the thousand; how many. 0: the next one goes the way of hits. */
+	size_t (*run)(cprof_session *s, struct engine_ring *ring, const struct engine_reach *reach);
 	/* It ended, in whatever way. */
 	bool (*ended)(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
 	/* The functions of a family that `pauses` pause in a process, or are watched

@@ -21,6 +21,7 @@ struct cprof_profiler_desc {
 	const char *help; /* borrowed from the profiler; NULL: none was asked for */
 	bool failed;
 	bool block_numbers; /* its blocks have numbers for values */
+	cprof_stack_known_fn stack_known; /* NULL: it takes no blocks of allocations */
 	_Atomic(cprof_call_instrumentation_filter_fn) filter;
 	_Atomic(cprof_coverage_filter_fn) coverage_filter;
 	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */

@@ -77,10 +77,28 @@ static uint32_t record_stack(cprof_profiler *log, cprof_addr ip)
 			       log->stack_flags);
 }
 
+static size_t place_of(uint64_t key)
+{
+	return cp_hash_u64(key) % CP_RECORDER_STACKS;
+}
+
+bool cp_recorder_taker_known(const cprof_profiler *log, uint64_t key, bool with_stack,
+			     uint32_t *taker_ret, uint32_t *stack_ret)
+{
+	const struct cp_recorder_stack *at = &log->stacks_known[place_of(key)];
+
+	if (!key || at->key != key || at->taker == CP_RECORD_NONE ||
+	    (with_stack && at->stack == CP_RECORD_NONE))
+		return false;
+	*taker_ret = at->taker;
+	*stack_ret = with_stack ? at->stack : CP_RECORD_NONE;
+	return true;
+}
+
 struct cp_recorder_stack *cp_recorder_stack_known(cprof_profiler *log)
 {
 	uint64_t key = cprof_current_stack_key();
-	struct cp_recorder_stack *at = &log->stacks_known[cp_hash_u64(key) % CP_RECORDER_STACKS];
+	struct cp_recorder_stack *at = &log->stacks_known[place_of(key)];
 
 	if (!key)
 		return NULL;

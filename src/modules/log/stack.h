@@ -19,6 +19,9 @@ uint32_t cp_recorder_call_stack(cprof_profiler *log, cprof_addr entry);
  * language takes locks and memory by. If all of it is that: where the innermost
  * library was called. If `stack_ret`, the stack too. */
 uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret);
+/* The same of a stack that is known by its key, without a walk. False: not all of that is. */
+bool cp_recorder_taker_known(const cprof_profiler *log, uint64_t key, bool with_stack,
+			     uint32_t *taker_ret, uint32_t *stack_ret);
 /* Another recording begins, with numbers of its own. */
 void cp_recorder_stacks_forget(cprof_profiler *log);
 

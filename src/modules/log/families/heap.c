@@ -132,15 +132,6 @@ static cprof_value bytes(uint64_t size)
 			      .u.u = size };
 }
 
-static cprof_value pointer(const char *name, cprof_addr address)
-{
-	return (cprof_value){ .kind = CPROF_VALUE_POINTER,
-			      .size = sizeof(address),
-			      .name = name,
-			      .type = "void *",
-			      .u.u = address };
-}
-
 /* False: nothing can be recorded. */
 static bool begin(cprof_profiler *log, enum cp_record_call_kind kind, struct cp_record_call *r)
 {
@@ -149,28 +140,48 @@ static bool begin(cprof_profiler *log, enum cp_record_call_kind kind, struct cp_
 	return cprof_current_call(&call) && cp_recorder_event(log, &call, kind, r);
 }
 
+/* Behind what is held. */
+static void put(cprof_profiler *log, const struct cp_record_heap *h)
+{
+	cprof_value values[CP_RECORD_HEAP_VALUES];
+	struct cp_record_call r;
+
+	if (cp_held_count(&log->held)) {
+		r = cp_record_heap_call(h, values);
+		cp_recorder_call(log, &r);
+	} else {
+		cp_record_heap(log->writer, h);
+	}
+	heap(log)->last_thread = h->thread;
+	if (h->kind != CP_RECORD_FREED)
+		shoot_if_due(log, h->ts_ns);
+}
+
 static void record(cprof_profiler *log, enum cp_record_call_kind kind)
 {
-	cprof_value values[3];
 	struct cp_record_call r;
+	struct cp_record_heap h;
 	cprof_allocation a;
 
 	if (!cprof_current_allocation(&a) || !begin(log, kind, &r))
 		return;
-	r.values = values;
-	if (kind != CP_RECORD_FREED)
-		values[r.value_count++] = bytes(a.size);
-	values[r.value_count++] = pointer("address", a.address);
-	if (kind == CP_RECORD_MOVED) {
-		values[r.value_count++] = pointer("previous", a.previous ? a.previous : a.address);
-		r.duration_ns = r.ts_ns > a.begin_ns ? r.ts_ns - a.begin_ns : 0;
-	}
 	r.function =
 		cp_recorder_taker(log, kind != CP_RECORD_FREED || log->stacks ? &r.stack : NULL);
-	cp_recorder_call(log, &r);
-	heap(log)->last_thread = r.thread;
-	if (kind != CP_RECORD_FREED)
-		shoot_if_due(log, r.ts_ns);
+	h = (struct cp_record_heap){
+		.ts_ns = r.ts_ns,
+		.address = a.address,
+		.size = a.size,
+		.thread = r.thread,
+		.function = r.function,
+		.depth = r.depth,
+		.stack = r.stack,
+		.kind = (uint8_t)kind,
+	};
+	if (kind == CP_RECORD_MOVED) {
+		h.previous = a.previous ? a.previous : a.address;
+		h.duration_ns = r.ts_ns > a.begin_ns ? r.ts_ns - a.begin_ns : 0;
+	}
+	put(log, &h);
 }
 
 static void on_allocation(cprof_profiler *log, const cprof_object *object)
@@ -196,6 +207,49 @@ static void on_free(cprof_profiler *log, const cprof_object *object)
 {
 	(void)object;
 	record(log, CP_RECORD_FREED);
+}
+
+/* Where it was taken, and its stack, if that is recorded. */
+static bool on_stack_known(cprof_profiler *log, uint64_t key, cprof_allocation_event_kind kind,
+			   uint64_t *answer)
+{
+	uint32_t taker, stack;
+
+	if (!cp_recorder_taker_known(log, key, kind != CPROF_ALLOCATION_FREED || log->stacks,
+				     &taker, &stack))
+		return false;
+	*answer = (uint64_t)stack << 32 | taker;
+	return true;
+}
+
+static void on_block(cprof_profiler *log, cprof_thread *thread,
+		     const cprof_allocation_event *events, size_t count)
+{
+	static const uint8_t kinds[] = {
+		[CPROF_ALLOCATION_ALLOCATED] = CP_RECORD_ALLOCATED,
+		[CPROF_ALLOCATION_MOVED] = CP_RECORD_MOVED,
+		[CPROF_ALLOCATION_RESIZED] = CP_RECORD_MOVED,
+		[CPROF_ALLOCATION_FREED] = CP_RECORD_FREED,
+	};
+	const uint64_t *number = log->writer ? cp_recorder_thread(log, thread) : NULL;
+	const cprof_allocation_event *e;
+	struct cp_record_heap h = { .thread = number ? (uint32_t)*number : 0 };
+
+	for (e = events; number && e < events + count; e++) {
+		h.kind = kinds[e->kind];
+		h.ts_ns = e->timestamp_ns;
+		h.address = e->address;
+		h.size = e->size;
+		h.function = (uint32_t)e->stack;
+		h.stack = (uint32_t)(e->stack >> 32);
+		h.depth = e->depth;
+		h.previous = h.duration_ns = 0;
+		if (h.kind == CP_RECORD_MOVED) {
+			h.previous = e->previous ? e->previous : e->address;
+			h.duration_ns = e->timestamp_ns - e->begin_ns;
+		}
+		put(log, &h);
+	}
 }
 
 static void on_resize(cprof_profiler *log, uint64_t size)
@@ -236,6 +290,8 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_gc_moves_callback(log->handle, on_moves);
 	cprof_profiler_set_heap_resized_callback(log->handle, on_resized);
 	cprof_profiler_set_heap_free_callback(log->handle, on_free);
+	cprof_profiler_set_allocation_block_callback(log->handle, on_block);
+	cprof_profiler_set_stack_known(log->handle, on_stack_known);
 	cprof_profiler_set_gc_resize_callback(log->handle, on_resize);
 	cp_recorder_watch_disarmed(log);
 }
