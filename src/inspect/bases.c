@@ -202,6 +202,17 @@ static const struct cp_type *type_named(void *ctx, const char *name)
 	return err ? NULL : type;
 }
 
+char *cp_base_class_of(const struct cp_expression_env *env, const struct cp_type *type,
+		       uint64_t address)
+{
+	struct named named = { env };
+	const struct cp_dynamic_env dynamic = {
+		.memory = env->memory, .variable_at = variable_at, .type = type_named, .ctx = &named
+	};
+
+	return cp_dynamic_class(&dynamic, type, address);
+}
+
 /* In the whole object that the vtable tells; false: it does not, or has no such thing. */
 static bool in_whole(const struct cp_expression_env *env, const struct cp_type *from,
 		     const struct cp_type *to, uint64_t *address)

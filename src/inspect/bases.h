@@ -11,6 +11,11 @@
 struct cp_thing cp_base_of(const struct cp_expression_env *env, const struct cp_thing *object,
 			   const struct cp_type_member *m);
 
+/* The class that the object of `type` at `address` is a base of, to be free()d; NULL: it is
+ * a whole one, or that can't be told. */
+char *cp_base_class_of(const struct cp_expression_env *env, const struct cp_type *type,
+		       uint64_t address);
+
 /* Where an object of class `to` is that the one at *address of class `from` is a base of,
  * or has as a base. *error_ret is of cprof_value_error: that can't be told for what is in
  * memory. Classes that have nothing to do with one another leave *address as it is. */

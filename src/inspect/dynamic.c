@@ -64,6 +64,31 @@ static const char *class_of(char *symbol)
 	return symbol + sizeof(part) - 1;
 }
 
+/* Is it the class's name, with all that it is in or without? */
+static bool is_name_of(const char *name, const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	size_t size = t->name ? strlen(t->name) : 0, all = strlen(name);
+
+	return size && all >= size && !strcmp(name + all - size, t->name) &&
+	       (all == size || name[all - size - 1] == ':');
+}
+
+char *cp_dynamic_class(const struct cp_dynamic_env *env, const struct cp_type *type,
+		       uint64_t address)
+{
+	CP_FREE char *symbol = NULL;
+	uint64_t at, vtable, offset;
+	const char *name;
+
+	if (!find_vptr(type, 0, 0, &at) ||
+	    !cp_read_exact(env->memory, address + at, &vtable, sizeof(vtable)))
+		return NULL;
+	symbol = env->variable_at(env->ctx, vtable, &offset);
+	name = symbol ? class_of(symbol) : NULL;
+	return name && !is_name_of(name, type) ? strdup(name) : NULL;
+}
+
 enum cp_dynamic cp_dynamic_type(const struct cp_dynamic_env *env, const struct cp_type *type,
 				uint64_t address, const struct cp_type **type_ret,
 				uint64_t *address_ret)

@@ -23,6 +23,10 @@ enum cp_dynamic {
 	CP_DYNAMIC_UNREADABLE,
 	CP_DYNAMIC_ASTRAY, /* no vtable is where it says, or its class is not described */
 };
+/* The class that a `type` at `address` really is, by its vtable's symbol, to be free()d;
+ * NULL: just that, or it can't be told. */
+char *cp_dynamic_class(const struct cp_dynamic_env *env, const struct cp_type *type,
+		       uint64_t address);
 /* The whole object that a `type` at `address` is part of. */
 enum cp_dynamic cp_dynamic_type(const struct cp_dynamic_env *env, const struct cp_type *type,
 				uint64_t address, const struct cp_type **type_ret,

@@ -33,25 +33,12 @@ CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, siz
 	return NULL;
 }
 
-/* Has no bytes, wherever it is: an empty structure of C or Rust, an array of none. */
-static bool is_empty(const struct cp_type *type)
-{
-	const struct cp_type *t = cp_type_strip(type);
-
-	if (!t || t->size || t->flags & CP_TYPE_DECLARED)
-		return false;
-	if (t->kind == CP_TYPE_ARRAY)
-		return t->flags & CP_TYPE_COUNTED && !t->count && !t->bound;
-	return t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION ||
-	       (t->name && !strcmp(t->name, "()"));
-}
-
 static struct cp_place place_of(const struct cp_signature *s, const struct cp_variable *v,
 				const struct cp_value_frame *frame)
 {
 	struct cp_place place = { .how = CP_PLACE_DIRECT, .count = 1 };
 
-	if (is_empty(v->type))
+	if (cp_type_is_empty(v->type))
 		return (struct cp_place){ .how = CP_PLACE_EMPTY };
 	if (!v->constant) {
 		cp_locate(s, v, frame->pc.v, frame->cfa_offset, &place);

@@ -70,3 +70,15 @@ const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_t
 	t->split = (uint32_t)(split ? split + (element->text[split - 1] != '*') : 0);
 	return t;
 }
+
+bool cp_type_is_empty(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	if (!t || t->size || t->flags & CP_TYPE_DECLARED)
+		return false;
+	if (t->kind == CP_TYPE_ARRAY)
+		return t->flags & CP_TYPE_COUNTED && !t->count && !t->bound;
+	return t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION ||
+	       (t->name && !strcmp(t->name, "()"));
+}

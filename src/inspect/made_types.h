@@ -16,5 +16,7 @@ const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_t
 const struct cp_type *cp_type_member_pointer_to(struct cp_arena *arena,
 						const struct cp_type *target,
 						const struct cp_type *containing);
+/* Has it no bytes, wherever it is: an empty structure of C or Rust, an array of none? */
+bool cp_type_is_empty(const struct cp_type *type);
 
 #endif

@@ -70,6 +70,17 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 		  TERM(at) = "_M_ptr",
 		  TERM(count) = "$2",
 	  } },
+	{ "valarray<*",
+	  CP_SHAPE_ROW,
+	  {
+		  TERM(at) = "_M_data",
+		  TERM(count) = "_M_size",
+	  } },
+	{ "complex<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "_M_value",
+	  } },
 	{ "initializer_list<*",
 	  CP_SHAPE_ROW,
 	  {

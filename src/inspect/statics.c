@@ -12,6 +12,7 @@
 #include "image/find.h"
 #include "image/jit.h"
 #include "image/location.h"
+#include "inspect/made_types.h"
 #include "inspect/readable.h"
 #include "inspect/signature.h"
 
@@ -126,6 +127,10 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 		return (struct cp_thing){ .type = v->type,
 					  .bytes = v->value,
 					  .size = v->value_size,
+					  .source = CPROF_SOURCE_CONST };
+	if (global->gone && cp_type_is_empty(v->type))
+		return (struct cp_thing){ .type = v->type,
+					  .bytes = cp_arena_alloc(statics->arena, 1),
 					  .source = CPROF_SOURCE_CONST };
 	if (global->gone && global->external && cp_image_variable(of->image, v->name, &symbol))
 		return cp_thing_at(v->type, symbol.v + of->bias);

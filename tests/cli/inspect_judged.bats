@@ -39,3 +39,10 @@ each() {
 	[ -z "${CPROF_TEST_LONG:-}" ] || each "-std=c++20 -w" g++ "clang++ -fstandalone-debug"
 	judge cpp 250 "${all[@]}"
 }
+
+@test "variables of Rust are gdb's, and the library's are what its printers have" {
+	needs gdb python3 rustc
+	all=("rustc -g" "rustc -g -O")
+	[ -z "${CPROF_TEST_LONG:-}" ] || all+=("rustc -g -C opt-level=1" "rustc -g -C opt-level=3 -C dwarf-version=5")
+	judge rust 400 "${all[@]}"
+}

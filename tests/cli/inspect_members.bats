@@ -360,3 +360,51 @@ gdb_says() {
 	# A file says how its variables begin; of what is not constructed yet nobody knows where its bases are.
 	[ "$("$CPROF" inspect said.exe whole.in_shared)" = 'whole.in_shared = <not constructed>' ]
 }
+
+@test "an object's own class is noted where its type says less, as gdb tells it" {
+	needs gdb python3 g++
+	cat >classes.cpp <<-'END2'
+		#include <cstdio>
+		#include <unistd.h>
+		struct shape { int id = 1; virtual ~shape() = default; };
+		struct second { int two = 2; virtual ~second() = default; };
+		namespace ns {
+		struct square : shape { int side = 4; };
+		struct both : shape, second { int own = 5; };
+		template <class T> struct of : virtual shape { T item = 3; };
+		namespace { struct hidden : square {}; }
+		}
+		shape *to_square = new ns::square, *to_both = new ns::both, *plain = new shape, *none;
+		shape *to_template = new ns::of<int>, *to_hidden = new ns::hidden;
+		second *to_second = new ns::both;
+		shape &reference = *to_square;
+		ns::square *square = new ns::square;
+		ns::both whole;
+		int main()
+		{
+			char c;
+			puts("ready");
+			fflush(stdout);
+			return (int)read(0, &c, 1) + to_square->id + reference.id + whole.own;
+		}
+	END2
+	cat >classes.py <<-'END2'
+		import gdb
+		for name in open("names"):
+		    v = gdb.parse_and_eval(name.strip())
+		    t, said = v.dynamic_type, str(v.type).replace("struct ", "").split("::")[-1].rstrip(" *&")
+		    own = str(t).replace("struct ", "").rstrip(" *&")
+		    print("class:", name.strip(), "-" if own.split("::")[-1] == said else own)
+	END2
+	printf '%s\n' to_square to_both plain to_template to_hidden to_second reference square whole \
+		'*to_square' '*to_second' '*plain' >names
+	g++ -g -std=c++17 -o classes classes.cpp
+	begin classes
+	mapfile -t names <names
+	"$CPROF" inspect --json "$pid" "${names[@]}" |
+		jq -r '.[] | "class: \(.expression) \((.notes // ["-"])[0] | ltrimstr("it is a "))"' >ours
+	gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -x classes.py | grep ^class: >theirs
+	finish
+	diff theirs ours
+	[ "$(grep -c 'ns::' ours)" -ge 7 ]
+}

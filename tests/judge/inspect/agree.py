@@ -122,6 +122,9 @@ class Agreement:
             del self.told[told:]
             self.told.append((WRONG, where, ours and ours["text"], theirs))
             return WRONG
+        if not are_right and what == EQUAL and not gdb_is_right:
+            self.rule("both have what debug information says, which is wrong: nothing was stored there")
+            return EQUAL
         if not are_right:
             self.told.append((APART, where + " by the source", *check.told[0][2:]))
             return APART
@@ -131,15 +134,17 @@ class Agreement:
 
     def value(self, where, ours, theirs):
         what = theirs["is"]
-        if what in ("deep",):
+        if what == "deep":
             self.rule("one side goes no deeper")
+        elif what == "int" and not theirs["size"]: # Rust's ()
+            self.same(where, ours or None, None)
         elif ours is None and what in ("gone", "failed"):
             self.worst.append("neither")
         elif what in ("gone", "failed"):
             self.leaf(OURS, where, ours, theirs)
         elif "pretty" in theirs:
             self.pretty(where, ours, theirs)
-        elif ours is None:
+        elif ours is None and what != "struct":
             self.leaf(GDB, where, ours, theirs)
         else:
             getattr(self, "is_" + what, self.unknown)(where, ours, theirs)
@@ -261,12 +266,64 @@ class Agreement:
             return True
         return False
 
+    def fits(self, ours, node):
+        """All of a value that gdb has somewhere inside is the same."""
+        trial = Agreement(self.moves)
+        trial.target = self.target
+        trial.value("", ours, node)
+        return EQUAL in trial.worst and not {APART, GDB} & set(trial.worst)
+
+    def stands_for(self, where, ours, theirs):
+        """Rust's wrappers: what is inside, by the names that the library has for it."""
+        members = dict(theirs["members"])
+        first = members.get("data_ptr", members.get("_M_data")) # Box<str>, Box<[T]>, valarray
+        length = members.get("length", members.get("_M_size"))
+        if first and length and ours is not None:
+            length = length["number"]
+            self.same(where + " length", len(raw(ours)) if is_text(ours) else len(ours), length)
+            if is_text(ours):
+                self.same(where, raw(ours), bytes.fromhex(first["text"].rstrip("+"))[:length])
+            elif length:
+                self.value(where + "[0]", ours[0], first["to"])
+            return True
+        for name in ("data", "value", "inner", "v", "__0", "vec", "buf", "Some"):
+            node = members.get(name)
+            if node and (self.fits(ours, node) or (node["is"] == "struct" and self.stands_for(where, ours, node))):
+                self.leaf(EQUAL, where)
+                return True
+        return False
+
+    def is_variant(self, where, ours, theirs):
+        """A form of a Rust enum; False: it is none."""
+        forms = [(name, node) for name, node in theirs["members"] if name]
+        if len(forms) == len(theirs["members"]) or len(forms) != 1 or forms[0][1]["is"] != "struct":
+            return False
+        name, node = forms[0]
+        if ours is None or isinstance(ours, str):
+            self.same(where, (ours or name, []), (name, node["members"]))
+        elif isinstance(ours, dict) and name in ours:
+            self.value(f"{where}.{name}", ours[name], node)
+        else:
+            return False
+        return True
+
     def is_struct(self, where, ours, theirs):
-        named = dict(theirs["members"])
+        if self.is_variant(where, ours, theirs):
+            return
+        named = {name: node for name, node in theirs["members"] if name or node["is"] != "int"}
         if not (isinstance(ours, dict) and set(ours) & set(named)) and named and self.seen_through(where, ours, theirs):
             return
+        if ours is None and not named:
+            self.leaf(EQUAL, where)
+            return
+        if not (isinstance(ours, dict) and (set(ours) & set(named) or not ours)):
+            if self.stands_for(where, ours, theirs):
+                return
+            if {"head", "tail", "len"} <= set(named):
+                self.leaf(OURS, where, ours, "no printer")
+                return
         if not isinstance(ours, dict):
-            self.leaf(APART, where, ours, theirs)
+            self.leaf(GDB if ours is None else APART, where, ours, theirs)
             return
         if not named and not ours:
             self.leaf(EQUAL, where)
@@ -290,7 +347,11 @@ class Agreement:
     def pretty(self, where, ours, theirs):
         said = theirs["pretty"]
         children = said.get("children")
-        if said["hint"] == "string":
+        if (said.get("text") or "").startswith(("Rc(", "Arc(", "RefCell(")): # and their counts
+            self.value(where, ours, children[0][1])
+        elif is_text(ours) and children and all(child["is"] == "int" for _, child in children): # of bytes
+            self.same(where, raw(ours), bytes(child["number"] for _, child in children))
+        elif said["hint"] == "string":
             text = said["text"][:MAPPED]
             self.same(where, raw(ours).decode("utf-8", "replace")[:MAPPED] if is_text(ours) else ours, text)
         elif said["hint"] == "map" and children is not None:

@@ -5,6 +5,7 @@ import argparse
 import collections
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from agree import Agreement # pylint: disable=wrong-import-position
 
+SKIPPED_MAX = 60 # variables that gdb does not survive
 CPROF = os.environ.get("CPROF", os.path.join(HERE, "../../../build/cprof"))
 
 
@@ -45,6 +47,10 @@ def inspect(*arguments):
     return json.loads(run.stdout or b"[]")
 
 
+def without_core():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def gdbs(pid, names, directory, language):
     said, expressions = os.path.join(directory, "said"), os.path.join(directory, "expressions")
     with open(expressions, "w", encoding="utf-8") as file:
@@ -54,12 +60,19 @@ def gdbs(pid, names, directory, language):
         root = subprocess.run(["rustc", "--print", "sysroot"], stdout=subprocess.PIPE, check=True).stdout
         environment["RUST_ETC"] = os.path.join(root.decode().strip(), "lib/rustlib/etc")
     environment["GDB_LANGUAGE"] = {"c": "c", "cpp": "c++", "rust": "rust"}[language]
-    log = subprocess.run(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex",
-                          "set auto-load no", "-p", str(pid), "-x", os.path.join(HERE, "said_by_gdb.py")],
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         check=False, env=environment).stdout
-    if not os.path.exists(said):
-        sys.exit("gdb said nothing:\n" + log.decode(errors="replace"))
+    skipped = []
+    while True:
+        run = subprocess.run(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex",
+                              "set auto-load no", "-p", str(pid), "-x", os.path.join(HERE, "said_by_gdb.py")],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             check=False, env={**environment, "SKIPPED": "\n".join(skipped)},
+                             preexec_fn=without_core)
+        if run.returncode == 0 and os.path.exists(said):
+            break
+        if len(skipped) == SKIPPED_MAX or b"internal-error" not in run.stdout:
+            sys.exit("gdb failed:\n" + run.stdout.decode(errors="replace"))
+        with open(said + ".at", encoding="utf-8") as file:
+            skipped.append(file.read())
     with open(said, encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     return [r for r in records if "frame" in r], [r for r in records if "static" in r]
@@ -80,8 +93,12 @@ def keyed(function, name):
     return f"{function.split('(')[0].split('<')[0]}{' lambda' if 'lambda' in function else ''}: {name}"
 
 
-def is_settled(name):
+def is_settled(name, function):
     """Never changes once it was set, before the program waits."""
+    if name.endswith("no_once"): # bytes that nobody has set
+        return False
+    if (function or "").startswith(("std::", "core::")): # below main()
+        return True
     return name.split("::")[-1][:2] in ("a_", "k_", "c_", "u_", "g_", "s_") or name in ("vla", "vlas", "shadowed")
 
 
@@ -95,7 +112,7 @@ class Truth:
                 self.values[keyed(said["function"], theirs["name"])] = theirs["value"]
 
     def of(self, name, function=None):
-        return self.values.get(keyed(function, name) if function else name) if is_settled(name) else None
+        return self.values.get(keyed(function, name) if function else name) if is_settled(name, function) else None
 
 
 def frame_by_frame(pid, frames, agreement, truth, stop):
