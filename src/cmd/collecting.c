@@ -713,6 +713,19 @@ static void print_counters(void)
 	cp_table_deinit(&t);
 }
 
+/* A recording says so itself. */
+static void warn_of_lost(void)
+{
+	cprof_call_statistics c = { 0 };
+
+	cprof_get_call_statistics(&c);
+	if (c.records_lost)
+		fprintf(stderr,
+			"cprof: warning: %" PRIu64 " events of calls found no room and were lost "
+			"(--on-full)\n",
+			c.records_lost);
+}
+
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
 	bool failed = cprof_session_profiler_failed(s) || *cprof_session_error(s);
@@ -721,6 +734,8 @@ bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *
 
 	for (n = 0; (warning = cprof_session_warning(s, n)); n++)
 		print_warning(warning);
+	if (!recording)
+		warn_of_lost();
 	if (failed)
 		cp_collecting_complain(s);
 	if (recording && wants_report(o))

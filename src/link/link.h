@@ -147,8 +147,7 @@ struct cp_link_shared {
 	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
 	_Atomic uint64_t wake_at; /* where the tail is to be for a WAKE of the tracer; 0: none */
 	_Atomic uint32_t abandoned; /* by the tracer: the controller did not read its events */
-	_Atomic uint64_t beat_ns,
-		beat_ticks; /* when it last said that it reads, and for how long */
+	_Atomic uint64_t beat_ns, beat_ticks; /* when it last said that it reads; for so long */
 	struct cp_link_stats stats;
 	/* By slot: the address where the thread's stack ends, as the last
 	 * walk found it; 0 unknown. Written by the controller. */
