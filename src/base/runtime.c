@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/runtime.h"
 
+#include "base/fname.h"
 #include "base/text.h"
-
-/* Behind the type that a demangled template function returns:
- * "void std::vector<int>::push_back(int)". */
-static const char *without_type(const char *name)
-{
-	const char *at, *begin = name;
-	int depth = 0;
-
-	if (cp_starts_with(name, "operator "))
-		return name;
-	for (at = name; *at; at++) {
-		if (*at == '<')
-			depth++;
-		else if (*at == '>')
-			depth -= depth != 0;
-		else if (!depth && *at == '(')
-			break;
-		else if (!depth && *at == ' ')
-			begin = at + 1;
-		if (!depth && begin == at && cp_starts_with(at, "operator"))
-			break;
-	}
-	return begin;
-}
 
 bool cp_starts_with_any(const char *text, const char *const *prefixes)
 {
@@ -106,7 +83,8 @@ static bool is_of_language(const char *name)
 		"_Zd",	    NULL
 	};
 
-	return cp_starts_with_any(name, begins) || cp_starts_with_any(without_type(name), begins);
+	return cp_starts_with_any(name, begins) ||
+	       cp_starts_with_any(name + cp_fname_begin(name), begins);
 }
 
 bool cp_name_is_runtime(const char *name)

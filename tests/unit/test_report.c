@@ -9,9 +9,13 @@
 
 #include "base/buf.h"
 #include "base/heaptype.h"
+#include "base/runtime.h"
 #include "made_recording.h"
 #include "report/export/export.h"
 #include "report/export/flame.h"
+#include "report/look/brief.h"
+#include "report/look/nameform.h"
+#include "report/look/title.h"
 #include "report/profile/create.h"
 #include "report/tables/diff.h"
 #include "report/tables/json.h"
@@ -263,6 +267,80 @@ static void test_fit(void)
 	cp_buf_free(&out);
 }
 
+/* What C++'s library and Rust's say, by c++filt and by what the languages are. */
+static void test_names(void)
+{
+	static const struct {
+		const char *name, *bare, *of_type;
+	} names[] = {
+		{ "int shop::addAll<int>(std::vector<int> const&)", "shop::addAll",
+		  "shop::addAll" },
+		{ "decltype (::new ((void*)(0)) a::b<int>((declval<int>)())) "
+		  "std::construct_at<a::b<int>, "
+		  "int>(a::b<int>*, int&&)",
+		  "std::construct_at", "std::construct_at" },
+		{ "decltype(auto) n::da<int>(int)", "n::da", "n::da" },
+		{ "auto au<int>(int)", "au", "au" },
+		{ "int (*n::pick<int>(int))(char)", "n::pick", "n::pick" },
+		{ "void (n::S::*n::S::mf<int>(int) const)(int)", "n::S::mf", "S::mf" },
+		{ "int n::S::* n::S::mp<int>(int)", "n::S::mp", "S::mp" },
+		{ "(anonymous namespace)::Q* (anonymous namespace)::qq<int>(int)", "qq", "qq" },
+		{ "f(int) const::{lambda(int)#1}::operator()(int) const",
+		  "f::{lambda#1}::operator()", "f::{lambda#1}::operator()" },
+		{ "n::S::operator long<long>() const", "n::S::operator long", "S::operator long" },
+		{ "std::ostream& std::operator<< <char>(std::ostream&, char)", "std::operator<<",
+		  "std::operator<<" },
+		{ "operator new(unsigned long)", "operator new", "operator new" },
+		{ "alloc::vec::from_elem::<u8>", "alloc::vec::from_elem", "vec::from_elem" },
+		{ "<alloc::vec::Vec<core::option::Option<u8>>>::push", "Vec::push", "Vec::push" },
+		{ "<&mut a::b::F as core::ops::function::FnOnce<(u8,)>>::call_once", "F::call_once",
+		  "F::call_once" },
+		{ "core::slice::<impl [u8]>::sort", "core::slice::sort", "slice::sort" },
+		{ "a::b::c::{closure#0}", "a::b::c::{closure#0}", "b::c::{closure#0}" },
+		{ "[not told]", "[not told]", "[not told]" },
+		{ "broken<int", "broken<int", "broken<int" },
+		{ "", "", "" },
+	};
+	static const char *const rows[] = {
+		"int shop::addAll<int>(std::vector<int> const&)",
+		"double shop::addAll<double>(std::vector<double> const&)",
+		"void a_scope::other_scope::type<int>::same(unsigned, int)",
+		"void a_scope::other_scope::type<long>::same(int, int)"
+	};
+	struct cp_brief b;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(names); i++) {
+		struct cp_buf bare = { 0 }, of_type = { 0 };
+
+		cp_name_form(&bare, names[i].name, CP_NAME_BARE);
+		cp_name_form(&of_type, names[i].name, CP_NAME_OF_TYPE);
+		CHECK_STR(bare.bytes ? bare.bytes : "", names[i].bare);
+		CHECK_STR(of_type.bytes ? of_type.bytes : "", names[i].of_type);
+		cp_buf_free(&bare);
+		cp_buf_free(&of_type);
+	}
+	CHECK(cp_name_is_runtime(names[1].name));
+	CHECK(!cp_name_is_runtime(names[0].name) && !cp_name_is_runtime(names[4].name));
+	cp_brief_init(&b, rows, CP_ARRAY_SIZE(rows), 24);
+	CHECK_STR(b.shown[0], "shop::addAll<int>");
+	CHECK_STR(b.shown[1], "shop::addAll<double>");
+	CHECK_STR(b.shown[2], "type<int>::same");
+	CHECK_STR(b.shown[3], "type<long>::same");
+	cp_brief_deinit(&b);
+}
+
+static void test_title(void)
+{
+	struct cp_look look = { 40, false };
+	struct cp_buf out = { 0 };
+
+	cp_report_title(&out, &look, "Blocks",
+			"1,234,567 bytes in 123 blocks; left: 10 bytes in 2");
+	CHECK_STR(out.bytes, "\nBlocks  1,234,567 bytes in 123 blocks;\n  left: 10 bytes in 2\n");
+	cp_buf_free(&out);
+}
+
 static void test_units(void)
 {
 	static const struct {
@@ -502,6 +580,8 @@ int main(void)
 	test_hostile(p);
 	test_text(r, p);
 	test_fit();
+	test_names();
+	test_title();
 	test_units();
 	test_diff(p);
 	test_sections();

@@ -9,79 +9,13 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "base/types.h"
+#include "report/look/nameform.h"
 
 #define NOBODY UINT32_MAX
 
-/* ---- one name ---- */
-
-static void trim(struct cp_buf *name)
-{
-	static const char constant[] = " const";
-	char *at;
-
-	cp_buf_u8(name, 0);
-	if (name->failed)
-		return;
-	name->size--;
-	if (cp_ends_with(name->bytes, constant))
-		name->size -= strlen(constant);
-	while (name->size && name->bytes[name->size - 1] == ' ')
-		name->size--;
-	name->bytes[name->size] = 0;
-	/* The type that it returns goes; another name with blanks in it has a '['. */
-	at = strrchr(name->bytes, ' ');
-	if (at && at > name->bytes && at[-1] != ' ' && !strchr(name->bytes, '['))
-		memmove(name->bytes, at + 1, strlen(at + 1) + 1);
-	for (at = name->bytes; *at == ':' || *at == ' '; at++)
-		; /* of what had a template's argument before it */
-	memmove(name->bytes, at, strlen(at) + 1);
-	name->size = strlen(name->bytes);
-}
-
-/* Length of "operator<<", "operator()", "operator bool" at the beginning of what is a
- * part of a name; 0: it is something else. */
-static size_t operator_size(const char *at, char before)
-{
-	static const char word[] = "operator";
-	static const char *const symbols[] = {
-		"<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=",
-		"+=",  "-=",  "*=",  "/=",  "%=", "&=", "|=", "^=", "&&", "||", "++", "--"
-	};
-	size_t size = strlen(word), i;
-
-	if ((before && !strchr(": ", before)) || !cp_starts_with(at, word))
-		return 0;
-	for (i = 0; i < CP_ARRAY_SIZE(symbols); i++)
-		if (cp_starts_with(at + size, symbols[i]))
-			return size + strlen(symbols[i]);
-	if (at[size] && strchr("<>=!+-*/%&|^~,", at[size]))
-		return size + 1;
-	return at[size] == ' ' ? size + strcspn(at + size, "(<") : 0;
-}
-
 void cp_brief_name(struct cp_buf *out, const char *name)
 {
-	static const char anonymous[] = "(anonymous namespace)::";
-	struct cp_buf bare CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t nested = 0, size = 0;
-	const char *at;
-
-	for (at = name; *at && !size; at++) {
-		while (!nested && cp_starts_with(at, anonymous))
-			at += strlen(anonymous);
-		size = nested ? 0 : operator_size(at, at == name ? 0 : at[-1]);
-		if (!*at || size)
-			break;
-		nested += *at == '<' || *at == '(';
-		if (!nested)
-			cp_buf_u8(&bare, (uint8_t)*at);
-		nested -= nested && (*at == '>' || *at == ')') && at[-1] != '-';
-	}
-	if (!nested)
-		trim(&bare);
-	cp_buf_add(&bare, at, size);
-	cp_buf_u8(&bare, 0);
-	cp_buf_str(out, !nested && !bare.failed && *bare.bytes ? bare.bytes : name);
+	cp_name_form(out, name, CP_NAME_BARE);
 }
 
 /* ---- names below each other ---- */
@@ -94,14 +28,33 @@ static char *take(struct cp_buf *text)
 	return taken;
 }
 
+/* The first of some forms, which end with CP_NAME_FORMS, that has room; NULL: none has. */
+static char *first_fitting(const char *name, const enum cp_name_form *forms, size_t columns)
+{
+	for (; *forms != CP_NAME_FORMS; forms++) {
+		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+		cp_name_form(&text, name, *forms);
+		if (text.bytes && cp_text_columns(text.bytes) <= columns)
+			return take(&text);
+	}
+	return NULL;
+}
+
 static char *fitted(const char *name, size_t columns)
 {
+	static const enum cp_name_form forms[] = { CP_NAME_ARGUMENTS, CP_NAME_BARE, CP_NAME_OF_TYPE,
+						   CP_NAME_ALONE, CP_NAME_FORMS };
 	struct cp_buf brief CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf text = { 0 };
+	char *whole;
 
 	if (cp_text_columns(name) <= columns)
 		return strdup(name);
-	cp_brief_name(&brief, name);
+	whole = first_fitting(name, forms, columns);
+	if (whole)
+		return whole;
+	cp_name_form(&brief, name, CP_NAME_OF_TYPE);
 	cp_text_fit(&text, brief.bytes ? brief.bytes : "", columns);
 	return take(&text);
 }
@@ -117,14 +70,38 @@ static size_t differs_at(const char *a, const char *b)
 	return at;
 }
 
-/* "std::vector::push_back…Point const&)": its beginning, and what another one that looks
- * the same does not have. */
+/* A form that has room, and that the other one's differs from; NULL: none is. */
+static char *distinct_form(const char *name, const char *other, size_t columns)
+{
+	static const enum cp_name_form forms[][2] = { { CP_NAME_OF_TYPE_ARGUMENTS, CP_NAME_FORMS },
+						      { CP_NAME_OF_TYPE_WHOLE, CP_NAME_FORMS } };
+	char *shown;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(forms); i++) {
+		struct cp_buf theirs CP_CLEANUP(cp_buf_free) = { 0 };
+
+		shown = first_fitting(name, forms[i], columns);
+		cp_name_form(&theirs, other, forms[i][0]);
+		if (shown && theirs.bytes && strcmp(shown, theirs.bytes) != 0)
+			return shown;
+		free(shown);
+	}
+	return NULL;
+}
+
+/* What tells a name from another one that looks the same: arguments, or, where those have no
+ * room, its beginning and what the other does not have:
+ * "std::vector::push_back…Point const&)". */
 static char *distinct(const char *name, const char *other, size_t columns)
 {
 	struct cp_buf brief CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf text = { 0 }, tail CP_CLEANUP(cp_buf_free) = { 0 };
+	char *shown = distinct_form(name, other, columns);
 	size_t room = columns / 2;
 
+	if (shown)
+		return shown;
 	cp_text_fit(&tail, name + differs_at(name, other), room);
 	cp_brief_name(&brief, name);
 	room = columns - (tail.bytes ? cp_text_columns(tail.bytes) : 0);
