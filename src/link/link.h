@@ -45,11 +45,11 @@ enum cp_event_type {
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */
 	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */
-	CP_EVENT_FAULT, /* struct cp_event_fault (coverage.h): an instruction failed, in this process
-			   for the first time. Held until this is released, it then gets the signal */
+	CP_EVENT_FAULT, /* struct cp_event_fault (coverage.h): the first here. Held until released */
 	CP_EVENT_OPENED, /* struct cp_event_opened (the same): there is more to be placed */
 	CP_EVENT_GONE, /* struct cp_event_gone (gone.h): breakpoints vanished with what had been written */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
+	CP_EVENT_LET_GO, /* struct cp_event_exit: of a thread that goes on untraced; LEFT follows */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };
 
@@ -81,7 +81,7 @@ struct cp_event_thread {
 struct cp_event_exit {
 	struct cp_event e;
 	int32_t status; /* as wait(2) has it; -1: let go, still running */
-	uint32_t pad;
+	char name[20]; /* the thread's last; "": not known */
 	uint64_t cpu_ns; /* CPU time of the thread */
 };
 

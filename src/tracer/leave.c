@@ -189,6 +189,7 @@ void leave(struct tracer *tr)
 	if (tr->hz)
 		sample_pause(tr);
 	sample_totals(tr);
+	threads_tell_end(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);
 	cp_ring_kick(tr->link, true);
 }

@@ -81,6 +81,47 @@ lives() {
 	assert_output --partial "no thread of the recording is '1'"
 }
 
+@test "names of threads: the last that each had, however short it lived" {
+	cat >named.c <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <stdio.h>
+		static void *work(void *number)
+		{
+			char name[16];
+			snprintf(name, sizeof(name), "worker-%ld", (long)number);
+			pthread_setname_np(pthread_self(), name);
+			return 0;
+		}
+		int main(void)
+		{
+			pthread_t t[20];
+			for (long i = 0; i < 20; i++)
+				pthread_create(&t[i], 0, work, (void *)i);
+			for (int i = 0; i < 20; i++)
+				pthread_join(t[i], 0);
+		}
+	END
+	gcc -O1 -w -o named named.c -pthread
+	"$CPROF" run -q -t work -o rec -- ./named
+	"$CPROF" report --json rec >json
+	{ seq -f 'worker-%.0f' 0 19; echo named; } | sort >want
+	jq -r '.lives.threads[].name' json | sort | diff want -
+	run -0 "$CPROF" report --threads --thread=worker-7 rec
+	assert_output --partial worker-7
+}
+
+@test "attach: the CPU time of threads that are let go is the program's" {
+	begin many_threads --mode=spin --threads=3
+	"$CPROF" attach -q -d 200ms -o rec "$tracee"
+	"$CPROF" report --json rec >json
+	jq -e '[.lives.threads[].cpu_ns | numbers] | length >= 3' json
+	# The total was read a moment before.
+	jq -e '(.lives.threads | map(.cpu_ns) | add) as $sum |
+		$sum >= .samples.cpu_ns and $sum < 2 * .samples.cpu_ns' json
+	finish
+}
+
 @test "attach: processes that were there before, and go on" {
 	begin pipes
 	"$CPROF" attach -q -d 100ms -o rec "$tracee"

@@ -71,6 +71,8 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
 		engine_records_end(t->process, t->tid);
 		engine_on_thread_exit(s, t, (const struct cp_event_exit *)e);
+	} else if (e->type == CP_EVENT_LET_GO) {
+		engine_on_let_go(s, t, (const struct cp_event_exit *)e);
 	} else if (e->type == CP_EVENT_EXITING) {
 		engine_on_exiting(s, t, e->ts_ns);
 	} else if (e->type == CP_EVENT_SIGNAL) {

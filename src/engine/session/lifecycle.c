@@ -126,8 +126,22 @@ void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
 		domain_unloading(s, t->process);
 }
 
+/* Who names itself first thing, and is over soon, has the name when it ends alone. */
+static void last_name(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e)
+{
+	if (*e->name && t->process->loaded)
+		engine_thread_named(s, t, e->name);
+}
+
+void engine_on_let_go(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e)
+{
+	t->cpu_ns = e->cpu_ns;
+	last_name(s, t, e);
+}
+
 void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e)
 {
+	last_name(s, t, e);
 	engine_each_family(s, f, thread_ended)
 		f->thread_ended(t);
 	engine_calls_exit(t->process, t->tid, e->e.ts_ns);

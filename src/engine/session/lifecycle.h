@@ -21,6 +21,8 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns);
 void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e);
 void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_thread *e);
 void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e);
+/* The tracer leaves, and the thread goes on. */
+void engine_on_let_go(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e);
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
 void engine_on_signal(cprof_session *s, const struct cp_event_signal *e);
 /* Once a second: reads names that may have changed, and has families look at processes. */

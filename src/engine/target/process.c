@@ -226,6 +226,20 @@ void engine_thread_gone(cprof_session *s, cprof_thread *t)
 		t->slot = CP_NO_SLOT;
 }
 
+void engine_thread_named(cprof_session *s, cprof_thread *t, const char *name)
+{
+	cprof_process *p = t->process;
+
+	if (!strcmp(name, t->name))
+		return;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	engine_raise(s, thread_name, (uintptr_t)t->tid, t->name);
+	if (t->tid != p->pid || !strcmp(name, p->name))
+		return;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	engine_raise(s, domain_name, p, p->name);
+}
+
 void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
 {
 	cprof_process *p = t->process;
@@ -235,14 +249,8 @@ void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_n
 	if (ts_ns && (int64_t)(ts_ns - t->named_ns) < NAME_AGE_NS)
 		return;
 	t->named_ns = ts_ns ? ts_ns : cp_now();
-	if (!read_comm(p->pid, t->tid, name, sizeof(name)) || !strcmp(name, t->name))
-		return;
-	memcpy(t->name, name, sizeof(name));
-	engine_raise(s, thread_name, (uintptr_t)t->tid, t->name);
-	if (t->tid != p->pid || !strcmp(name, p->name))
-		return;
-	memcpy(p->name, name, sizeof(name));
-	engine_raise(s, domain_name, p, p->name);
+	if (read_comm(p->pid, t->tid, name, sizeof(name)))
+		engine_thread_named(s, t, name);
 }
 
 static void process_free(cprof_process *p)

@@ -60,6 +60,22 @@ static ssize_t read_task_file(struct tracer *tr, struct thread *t, int *keep, co
 	return n;
 }
 
+void proc_name(const struct thread *t, char *name, size_t size)
+{
+	char path[48];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d/comm", (int)t->tid);
+	fd = openat(t->process->task_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, size - 1);
+		close(fd);
+	}
+	name[n > 0 ? n : 0] = 0;
+	name[strcspn(name, "\n")] = 0;
+}
+
 bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret)
 {
 	struct cpu_use use;

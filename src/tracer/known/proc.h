@@ -11,6 +11,8 @@
 
 #include "tracer/known/state.h"
 
+/* The name that it has, or had when it ended and is not reaped; "" when it can't be read. */
+void proc_name(const struct thread *t, char *name, size_t size);
 /* False, and *ret is untouched, when it can't be read. */
 bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret);
 static inline bool has_run(const struct cpu_use *before, const struct cpu_use *now)

@@ -168,22 +168,35 @@ static void thread_drop(struct tracer *tr, struct thread *t)
 	free(t);
 }
 
-static void emit_exit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid, int status,
-		      uint64_t cpu_ns)
+/* What is told of the thread's end, but for how it ended; its CPU time is since we came. */
+static struct cp_event_exit end_of(struct tracer *tr, struct thread *t, enum cp_event_type type)
 {
 	struct cp_event_exit event = {
-		.e = { .type = (uint16_t)type, .ts_ns = cp_now(), .pid = pid, .tid = tid },
-		.status = status,
-		.cpu_ns = cpu_ns,
+		.e = { .type = (uint16_t)type, .pid = t->process->pid, .tid = t->tid },
 	};
+	struct cpu_use use = t->seen;
 
-	emit_event(tr, &event.e, sizeof(event));
+	proc_cpu_use(tr, t, &use);
+	event.cpu_ns = use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
+	proc_name(t, event.name, sizeof(event.name));
+	return event;
+}
+
+static void emit_exit(struct tracer *tr, struct cp_event_exit *event, int status)
+{
+	event->e.ts_ns = cp_now();
+	event->status = status;
+	emit_event(tr, &event->e, sizeof(*event));
 }
 
 static void process_drop(struct tracer *tr, struct process *p, int status)
 {
+	struct cp_event_exit event = {
+		.e = { .type = CP_EVENT_PROCESS_EXIT, .pid = p->pid, .tid = p->pid },
+	};
+
 	if (!p->guest)
-		emit_exit(tr, CP_EVENT_PROCESS_EXIT, p->pid, p->pid, status, 0);
+		emit_exit(tr, &event, status);
 	space_release(p->space);
 	sample_program_end(tr, p);
 	cp_map_remove(&tr->by_pid, (uint64_t)p->pid);
@@ -196,24 +209,35 @@ static void process_drop(struct tracer *tr, struct process *p, int status)
 void thread_remove(struct tracer *tr, struct thread *t, int status)
 {
 	struct process *p = t->process;
-	struct cpu_use use = t->seen;
 	struct thread rest = { .rings = t->rings, .ring = t->ring };
-	pid_t tid = t->tid;
-	uint64_t run;
+	struct cp_event_exit event;
 
 	perf_take(tr);
-	proc_cpu_use(tr, t, &use);
-	run = use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
+	event = end_of(tr, t, CP_EVENT_THREAD_EXIT);
 	if (p->guest)
 		tr->guests--;
 	else
-		sample_thread_exit(tr, t, run);
+		sample_thread_exit(tr, t, event.cpu_ns);
 	thread_drop(tr, t);
 	if (!p->guest)
-		emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);
+		emit_exit(tr, &event, status);
 	rings_take_back(&rest, tr->link->shared->head);
 	if (!p->threads.count)
 		process_drop(tr, p, status);
+}
+
+void threads_tell_end(struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+		struct cp_event_exit event = end_of(tr, t, CP_EVENT_LET_GO);
+
+		if (!t->process->guest)
+			emit_exit(tr, &event, -1);
+	}
 }
 
 void process_exec(struct tracer *tr, struct process *p)

@@ -25,6 +25,8 @@ void thread_remove(struct tracer *tr, struct thread *t, int status);
 void process_exec(struct tracer *tr, struct process *p);
 /* Closes all files of threads; none is kept open from now on. */
 void threads_close(struct tracer *tr);
+/* Tells of all that are left how they are let go (CP_EVENT_LET_GO). */
+void threads_tell_end(struct tracer *tr);
 /* Nothing is known any more of the stacks of the thread that has the slot. */
 void slot_forget(struct tracer *tr, uint32_t slot);
 
