@@ -53,7 +53,9 @@ struct layout {
 	struct cp_type_argument arguments[ARGUMENTS_MAX];
 	size_t argument_count;
 	uint64_t align, holes, hole_bytes, end; /* end: of the last member */
+	bool align_least; /* a part is only declared, and may want more than `align` */
 	bool virtual_bases; /* its own or of its bases: they lie behind all the rest */
+	bool perhaps_virtual; /* a base is only declared, and may have such */
 };
 
 /* ---- working it out ---- */
@@ -83,6 +85,35 @@ static bool has_virtual_bases(const struct cp_type *type, unsigned depth)
 	return false;
 }
 
+/* Only declared in this file: nobody knows how large it is. */
+static bool is_incomplete(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	unsigned depth;
+
+	for (depth = 0; t && t->kind == CP_TYPE_ARRAY && depth < PARTS_DEEP; depth++)
+		t = cp_type_strip(t->target);
+	return t && t->flags & CP_TYPE_DECLARED;
+}
+
+/* Is any part of it only declared, where nothing else tells the alignment? */
+static bool has_incomplete(const struct cp_type *type, unsigned depth, unsigned *budget)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+	uint32_t i;
+
+	if (is_incomplete(t))
+		return true;
+	for (; t && t->kind == CP_TYPE_ARRAY && depth < PARTS_DEEP; depth++)
+		t = cp_type_strip(t->target);
+	d = t && !t->align && depth < PARTS_DEEP ? cp_type_details(t) : NULL;
+	for (i = 0; d && i < d->member_count && *budget; i++, (*budget)--)
+		if (has_incomplete(d->members[i].type, depth + 1, budget))
+			return true;
+	return false;
+}
+
 static bool is_empty_class(const struct cp_type *type)
 {
 	const struct cp_type_details *d = cp_type_details(type);
@@ -96,12 +127,32 @@ static bool is_empty_class(const struct cp_type *type)
 	return true;
 }
 
-/* Bytes of a member's own: a base without members takes none, and one with
- * virtual bases leaves these to the whole object; then it goes up to `next`. */
-static uint64_t size_of(const struct cp_type_member *m, const struct cp_type_member *next)
+static const struct cp_type_member *next_of(const struct layout *l, size_t i)
 {
+	return i + 1 < l->members.count ? l->members.items[i + 1] : NULL;
+}
+
+/* Bytes up to the next member behind member `i`, or to the end. */
+static uint64_t room_of(const struct layout *l, size_t i)
+{
+	const uint64_t offset = l->members.items[i]->offset;
+
+	while (++i < l->members.count)
+		if (!is_virtual(l->members.items[i]) && l->members.items[i]->offset > offset)
+			return l->members.items[i]->offset - offset;
+	return l->type->size > offset ? l->type->size - offset : 0;
+}
+
+/* Bytes of a member's own: a base without members takes none, and one with
+ * virtual bases leaves these to the whole object; then it goes up to the next member, as
+ * that may which is only declared. */
+static uint64_t size_of(const struct layout *l, size_t i)
+{
+	const struct cp_type_member *m = l->members.items[i], *next = next_of(l, i);
 	const struct cp_type *type = cp_type_strip(m->type);
 
+	if (is_incomplete(type))
+		return room_of(l, i);
 	if (!(m->flags & CP_MEMBER_BASE))
 		return type->size;
 	if (is_empty_class(type))
@@ -112,14 +163,11 @@ static uint64_t size_of(const struct cp_type_member *m, const struct cp_type_mem
 	return type->size;
 }
 
-static uint64_t bits_of(const struct cp_type_member *m, const struct cp_type_member *next)
+static uint64_t bits_of(const struct layout *l, size_t i)
 {
-	return m->flags & CP_MEMBER_BITS ? m->bit_size : size_of(m, next) * 8;
-}
+	const struct cp_type_member *m = l->members.items[i];
 
-static const struct cp_type_member *next_of(const struct layout *l, size_t i)
-{
-	return i + 1 < l->members.count ? l->members.items[i + 1] : NULL;
+	return m->flags & CP_MEMBER_BITS ? m->bit_size : size_of(l, i) * 8;
 }
 
 /* Members by place: those without one come last, empty ones before what is there. */
@@ -144,6 +192,7 @@ static void add_members(struct layout *l, const struct cp_type_member *items, ui
 	for (i = 0; i < count; i++) {
 		const struct cp_type_member *m = &items[i];
 
+		l->perhaps_virtual |= m->flags & CP_MEMBER_BASE && is_incomplete(m->type);
 		cp_vec_push(&l->members, m);
 	}
 }
@@ -163,8 +212,8 @@ static void count_holes(struct layout *l)
 			l->holes++;
 			l->hole_bytes += first_bit(m) / 8 - (at + 7) / 8;
 		}
-		if (first_bit(m) + bits_of(m, next_of(l, i)) > at)
-			at = first_bit(m) + bits_of(m, next_of(l, i));
+		if (first_bit(m) + bits_of(l, i) > at)
+			at = first_bit(m) + bits_of(l, i);
 	}
 	l->end = (at + 7) / 8;
 }
@@ -180,6 +229,8 @@ static void work_out(struct cp_image *image, const struct cp_found_type *found, 
 	cp_type_complete_parts(image, l->type);
 	l->virtual_bases = has_virtual_bases(l->type, 0);
 	l->align = cp_type_alignment(l->type, &budget);
+	budget = CP_CLASSIFY_BUDGET;
+	l->align_least = has_incomplete(l->type, 0, &budget);
 	l->argument_count = cp_type_arguments(image, l->type, l->arguments, ARGUMENTS_MAX);
 	if (l->argument_count > ARGUMENTS_MAX)
 		l->argument_count = ARGUMENTS_MAX;
@@ -223,11 +274,17 @@ static const char *keyword_of(const struct cp_type *type)
 
 /* ---- for people ---- */
 
-static void add_place(struct cp_table *t, const struct cp_type_member *m,
-		      const struct cp_type_member *next)
+static void add_place(struct cp_table *t, const struct layout *l, size_t i)
 {
-	if (is_virtual(m)) {
+	const struct cp_type_member *m = l->members.items[i];
+
+	if (is_virtual(m))
 		cp_table_cell(t, CP_PAINT_DIM, "?");
+	else if (is_incomplete(m->type))
+		cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, m->offset);
+	if (is_incomplete(m->type)) {
+		cp_table_cell(t, CP_PAINT_DIM, "?");
+	} else if (is_virtual(m)) {
 		cp_table_cell(t, CP_PAINT_DIM, "%" PRIu64, cp_type_strip(m->type)->size);
 	} else if (m->flags & CP_MEMBER_BITS) {
 		cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64 ":%u", m->offset, m->bit_offset);
@@ -235,12 +292,13 @@ static void add_place(struct cp_table *t, const struct cp_type_member *m,
 			      m->bit_size == 1 ? "" : "s");
 	} else {
 		cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, m->offset);
-		cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, size_of(m, next));
+		cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, size_of(l, i));
 	}
 }
 
-static void add_what(struct cp_table *t, const struct layout *l, const struct cp_type_member *m)
+static void add_what(struct cp_table *t, const struct layout *l, size_t i)
 {
+	const struct cp_type_member *m = l->members.items[i];
 	const struct cp_type_variant *v = variant_of(l, m);
 	struct cp_buf text = { 0 };
 
@@ -258,6 +316,12 @@ static void add_what(struct cp_table *t, const struct layout *l, const struct cp
 		cp_buf_str(&text, " (otherwise)");
 	else if (v)
 		cp_buf_printf(&text, " (where that is %" PRIu64 ")", v->value);
+	if (is_incomplete(m->type) && is_virtual(m))
+		cp_buf_str(&text, " (incomplete: only declared here)");
+	else if (is_incomplete(m->type))
+		cp_buf_printf(&text,
+			      "%s(incomplete: only declared here, at most %" PRIu64 " bytes)",
+			      text.size ? " " : "", room_of(l, i));
 	cp_buf_u8(&text, 0);
 	cp_table_name(t, m->flags & CP_MEMBER_BASE ? CP_PAINT_DIM : CP_PAINT_NAME,
 		      text.failed ? "" : (char *)text.bytes);
@@ -289,15 +353,17 @@ static void write_members(const struct layout *l, const struct cp_look *look, st
 
 		if (gaps && !is_virtual(m) && first_bit(m) / 8 > (at + 7) / 8)
 			add_gap(&t, (at + 7) / 8, first_bit(m) / 8, "(hole)");
-		if (!is_virtual(m) && first_bit(m) + bits_of(m, next_of(l, i)) > at)
-			at = first_bit(m) + bits_of(m, next_of(l, i));
-		add_place(&t, m, next_of(l, i));
+		if (!is_virtual(m) && first_bit(m) + bits_of(l, i) > at)
+			at = first_bit(m) + bits_of(l, i);
+		add_place(&t, l, i);
 		cp_table_name(&t, CP_PAINT_PLAIN, m->type->text);
-		add_what(&t, l, m);
+		add_what(&t, l, i);
 	}
 	if (gaps && l->end < l->type->size && l->members.count)
 		add_gap(&t, l->end, l->type->size,
-			l->virtual_bases ? "(virtual bases and padding)" : "(padding)");
+			l->virtual_bases     ? "(virtual bases and padding)"
+			: l->perhaps_virtual ? "(padding, or virtual bases of what is incomplete)"
+					     : "(padding)");
 	cp_table_print(&t, look, out);
 	cp_table_deinit(&t);
 }
@@ -356,7 +422,7 @@ static void write_head(const struct layout *l, const struct cp_look *look, struc
 	}
 	cp_buf_str(out, ": ");
 	cp_add_plural(out, l->type->size, "byte", "bytes");
-	cp_buf_printf(out, ", aligned to %" PRIu64, l->align);
+	cp_buf_printf(out, ", aligned to %s%" PRIu64, l->align_least ? "at least " : "", l->align);
 	if (l->type->size > CACHE_LINE)
 		cp_buf_printf(out, ", %" PRIu64 " cache lines", lines);
 	if (l->holes) {
@@ -384,15 +450,31 @@ static void write_text(const struct layout *l, const struct cp_look *look, struc
 
 /* ---- for machines ---- */
 
-static void json_field(struct cp_json *j, const struct layout *l, const struct cp_type_member *m)
+/* null and why, where nobody knows. */
+static void json_size(struct cp_json *j, const struct layout *l, size_t i)
 {
+	const struct cp_type_member *m = l->members.items[i];
+
+	if (!is_incomplete(m->type)) {
+		cp_json_u64(j, "size", cp_type_strip(m->type)->size);
+		return;
+	}
+	cp_json_null(j, "size");
+	cp_json_str(j, "error", "incomplete");
+	if (!is_virtual(m))
+		cp_json_u64(j, "size_most", room_of(l, i));
+}
+
+static void json_field(struct cp_json *j, const struct layout *l, size_t i)
+{
+	const struct cp_type_member *m = l->members.items[i];
 	const struct cp_type_variant *v = variant_of(l, m);
 
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "name", m->name);
 	cp_json_str(j, "type", m->type->text);
 	cp_json_u64(j, "offset", m->offset);
-	cp_json_u64(j, "size", cp_type_strip(m->type)->size);
+	json_size(j, l, i);
 	if (m->flags & CP_MEMBER_BITS) {
 		cp_json_u64(j, "bit_offset", m->bit_offset);
 		cp_json_u64(j, "bit_size", m->bit_size);
@@ -425,6 +507,8 @@ static void json_bases(struct cp_json *j, const struct layout *l)
 		else
 			cp_json_u64(j, "offset", m->offset);
 		cp_json_bool(j, "virtual", is_virtual(m));
+		if (is_incomplete(m->type))
+			json_size(j, l, i);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -457,11 +541,16 @@ static void json_layout(struct cp_json *j, const struct layout *l)
 	cp_json_str(j, "keyword", keyword_of(l->type));
 	cp_json_bool(j, "declared", l->type->flags & CP_TYPE_DECLARED);
 	cp_json_u64(j, "size", l->type->size);
-	cp_json_u64(j, "align", l->align);
+	if (l->align_least && !(l->type->flags & CP_TYPE_DECLARED)) {
+		cp_json_null(j, "align");
+		cp_json_u64(j, "align_least", l->align);
+	} else {
+		cp_json_u64(j, "align", l->align);
+	}
 	cp_json_begin(j, "fields", '[');
 	for (i = 0; i < l->members.count; i++)
 		if (!(l->members.items[i]->flags & CP_MEMBER_BASE))
-			json_field(j, l, l->members.items[i]);
+			json_field(j, l, i);
 	cp_json_end(j, ']');
 	json_bases(j, l);
 	json_arguments(j, l);

@@ -156,3 +156,46 @@ judge() {
 	separately "$CPROF" layout /nonexistent Diamond
 	[ "$status" = 1 ]
 }
+
+@test "what is only declared has no size, and is no hole" {
+	needs g++ jq
+	cat >declared.cpp <<-'END'
+		#include <cstdio>
+		#include <sstream>
+		#include <stdexcept>
+		struct Err : std::runtime_error { int code; Err(int c) : std::runtime_error("x"), code(c) {} };
+		struct Log : std::ostringstream { int level = 0; };
+		struct Has { char c; std::runtime_error e{"q"}; std::ostringstream *o; };
+		struct Outer { Err err{1}; char last; };
+		struct Row { int n; std::runtime_error all[3] = {std::runtime_error("a"), std::runtime_error("b"), std::runtime_error("c")}; };
+		struct Whole { char c; long l; };
+		Err e(1); Log l; Has h; Outer o; Row r; Whole w;
+		#define SAY(type) std::printf("%s %zu %zu\n", #type, sizeof(type), alignof(type));
+		int main() { SAY(Err) SAY(Log) SAY(Has) SAY(Outer) SAY(Row) SAY(Whole) }
+	END
+	g++ -g -Wno-invalid-offsetof -o declared declared.cpp
+	local type size align
+	while read -r type size align; do
+		layout declared "$type"
+		# As large as the compiler has it; of the alignment no more than that is said, and
+		# nothing where it can't be told.
+		jq -e --argjson s "$size" --argjson a "$align" \
+			'.size == $s and (if .align then .align == $a else .align_least <= $a end)' layout.json ||
+			complain "$type: $(jq -c '[.size, .align, .align_least]' layout.json), not $size $align"
+	done < <(./declared)
+	layout declared Has
+	jq -e '.align == null and ([.fields[] | select(.name == "e") | .size, .error, .size_most] == [null, "incomplete", 16])' layout.json
+	layout declared Err
+	jq -e '.align == null and (.bases == [{"type": "runtime_error", "offset": 0, "virtual": false,
+		"size": null, "error": "incomplete", "size_most": 16}])' layout.json
+	layout declared Whole
+	jq -e '.align == 8 and (has("align_least") | not)' layout.json
+	# The bytes of c alone are before a hole.
+	"$CPROF" layout declared Has | grep -F -x 'struct Has: 32 bytes, aligned to at least 8, 7 bytes in 1 hole'
+	"$CPROF" layout declared Has | grep -E -x ' +8 +\? +runtime_error +e \(incomplete: only declared here, at most 16 bytes\)'
+	"$CPROF" layout declared Err | grep -F -x 'struct Err: 24 bytes, aligned to at least 4'
+	"$CPROF" layout declared Log | grep -F '(padding, or virtual bases of what is incomplete)'
+	"$CPROF" layout declared Outer | grep -F 'aligned to at least'
+	[ "$("$CPROF" layout declared Row | grep -c -F '(hole)')" = 1 ]
+	no_complaints
+}
