@@ -246,17 +246,20 @@ static CP_ERROR hunt(struct question *q, struct cp_shape_scope *scope, int64_t i
 
 static CP_ERROR ask_element(struct question *q, struct cp_shape_scope *scope, bool *fits_ret)
 {
+	/* Characters of text are in a row, too. */
+	const bool is_in_row =
+		scope->row->kind == CP_SHAPE_ROW || scope->row->kind == CP_SHAPE_TEXT;
 	struct cp_number number = { 0 };
 	struct cp_thing index = *q->index;
 
-	if (scope->row->kind < CP_SHAPE_ITEMS && scope->row->kind != CP_SHAPE_ROW)
+	if (scope->row->kind < CP_SHAPE_ITEMS && !is_in_row)
 		return NULL;
 	if (cp_type_strip(index.type)->kind != CP_TYPE_ARRAY)
 		number = cp_number_of(q->env, &index);
 	if (!scope->row->terms[CP_TERM_key] && number.kind != CP_NUMBER_INTEGER)
 		return NULL;
-	return scope->row->kind == CP_SHAPE_ROW ? in_row(q, scope, (int64_t)number.i, fits_ret)
-						: hunt(q, scope, (int64_t)number.i, fits_ret);
+	return is_in_row ? in_row(q, scope, (int64_t)number.i, fits_ret)
+			 : hunt(q, scope, (int64_t)number.i, fits_ret);
 }
 
 /* Asks of a thing, then of what it stands for; *ret is where that ends. */

@@ -299,6 +299,8 @@ of() {
 		numbers[7]|numbers[7]: there is no element 7 of 3
 		numbers[2..3]|numbers[2..3]: [2..3] is not within its 3 elements
 		chain[-1]|chain[-1]: there is no element -1 of 3
+		short_text[5]|short_text[5]: there is no element 5 of 5
+		texts[1][-1]|texts[1][-1]: there is no element -1 of 3
 		couple[0]|couple[0]: no pointer and no array: it is of type pair<int, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >
 	END
 	finish
@@ -441,6 +443,59 @@ END
 	assert_line 'm["k"] = 7'
 	assert_line 'b[5] = "v5"'
 	finish
+}
+
+@test "a character of text is the one that the program says" {
+	needs g++ rustc
+	cat >letters.cpp <<-'END'
+		#include <cstdio>
+		#include <filesystem>
+		#include <map>
+		#include <string>
+		#include <string_view>
+		#include <vector>
+		std::string text = "hello", longer(100, 'q');
+		std::string_view view = "view";
+		std::wstring wide = L"wide";
+		std::vector<std::string> row{"ab", "cd"};
+		std::map<std::string, std::string> map{{"k", "xyz"}};
+		int main()
+		{
+			#define SAY(what) std::printf("%s = %d\n", #what, (int)(what));
+			SAY(text[0]) SAY(text[4]) SAY(longer[99]) SAY(view[3]) SAY(wide[1]) SAY(row[1][0])
+			SAY(map["k"][2])
+			std::puts("ready");
+			std::fflush(stdout);
+			return std::getchar() > 0;
+		}
+	END
+	cat >letters.rs <<-'END'
+		use std::io::Read;
+		#[inline(never)]
+		fn hold(s: String, r: &str, v: Vec<String>, b: &String) -> usize {
+		    println!("s[1] = {}\nr[0] = {}\nv[1][2] = {}\nb[0] = {}\nready", s.as_bytes()[1],
+		        r.as_bytes()[0], v[1].as_bytes()[2], b.as_bytes()[0]);
+		    std::io::stdin().read(&mut [0]).unwrap() + s.len() + r.len() + v.len() + b.len()
+		}
+		fn main() {
+		    let v = vec!["abc".to_string(), "def".to_string()];
+		    println!("{}", hold("text".to_string(), "ref", v, &"borrowed".to_string()));
+		}
+	END
+	g++ -g -std=c++17 -o letters letters.cpp
+	rustc -g -o letters_rs letters.rs
+	local program frame what
+	while read -r program frame; do
+		begin "$program"
+		while read -r what; do
+			"$CPROF" inspect "$pid" ${frame:+"$frame"} "0 + ${what%% = *}"
+		done < <(grep ' = ' said) | sed -n 's/^0 + //p' >got
+		grep ' = ' said | diff - got
+		finish
+	done <<-'END'
+		letters
+		letters_rs --frame=hold
+	END
 }
 
 @test "Rust's enums read as they are written, and expressions see through them" {
