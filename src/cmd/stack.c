@@ -16,6 +16,7 @@
 #include "cmd/reports.h"
 #include "cmd/stack_show.h"
 #include "cmd/terminal.h"
+#include "image/core.h"
 #include "inspect/inspect.h"
 #include "report/profile/values.h"
 
@@ -279,6 +280,32 @@ static int stack_of(cprof_session *s, pid_t pid, const struct cp_stack_options *
 	return status;
 }
 
+/* A core file has no process that could be asked, but frames. */
+static bool is_core(const char *path)
+{
+	uint64_t number;
+	struct cp_core *core = NULL;
+	const bool is_pid = cp_parse_u64(path, INT32_MAX, &number);
+	struct cp_error *err = is_pid ? NULL : cp_core_open(path, &core);
+	const bool is = !err && core;
+
+	cp_error_free(err);
+	cp_core_destroy(core);
+	return is;
+}
+
+static int core_meant(struct cp_args *args)
+{
+	const char *path = args->operands[0];
+
+	return cp_usage_error(
+		args, cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						 "'%s' is a core file, and no process", path),
+				    "its frames: cprof inspect --thread=all --frame=0 %s, then "
+				    "--frame=1 and so on",
+				    path));
+}
+
 static int run_stack(struct cp_args *args)
 {
 	struct cp_stack_options *o = args->options;
@@ -286,6 +313,8 @@ static int run_stack(struct cp_args *args)
 	int status;
 	pid_t pid;
 
+	if (is_core(args->operands[0]))
+		return core_meant(args);
 	if (!cp_operand_pid(args, 0, &pid, &status))
 		return status;
 	if (o->fp)

@@ -442,3 +442,18 @@ down(40)'
 	not env LC_ALL=C grep -q -a "$(printf '\033')" stack.json
 	jq -e '.threads | length == 13' stack.json
 }
+
+@test "what to do with a core file is said" {
+	needs gcc gdb
+	printf 'int main(void) { __builtin_trap(); }\n' >dies.c
+	gcc -g -o dies dies.c
+	gdb -batch -nx -ex run -ex 'generate-core-file core' ./dies >gdb.out 2>&1 </dev/null
+	separately "$CPROF" stack core
+	assert_failure 2
+	grep -F "'core' is a core file, and no process" <<<"$stderr"
+	grep -F 'cprof inspect --thread=all --frame=0 core' <<<"$stderr"
+	"$CPROF" inspect --thread=all --frame=0 core | grep -F main
+	separately "$CPROF" stack dies
+	assert_failure 2
+	grep -F "'dies' is not the number of a process" <<<"$stderr"
+}
