@@ -218,6 +218,77 @@ static bool enumerator_of(struct cp_inspected *in, bool program, const char *nam
 	return type && cp_enumerator_of(&in->env, type, cp_name_last_part(name), ret);
 }
 
+/* The types of that name in one object; NULL: it has none. */
+static const struct cp_found *types_in(struct cp_inspected *in, const struct cp_object *o,
+				       const char *name, bool whole)
+{
+	struct cp_found *found = calloc(1, sizeof(*found));
+	struct cp_error *err = found ? cp_image_find_types(o->image, name, found) : NULL;
+
+	if (found && !err && found->types.count &&
+	    (!whole || !strcmp(found->types.items[0].name, name)) && cp_vec_push(&in->types, found))
+		return found;
+	if (found && !err)
+		cp_found_free(found);
+	cp_error_free(err);
+	free(found);
+	return NULL;
+}
+
+/* A function of the program, of whose name only the end is said. */
+static bool function_within(struct cp_inspected *in, const char *name, struct cp_thing *ret)
+{
+	struct cp_object *o;
+
+	cp_vec_for_each(&in->objects.list, o) {
+		const struct cp_placed_image of = { o->image, o->bias };
+
+		if (o->program && cp_function_within(&of, name, &in->arena, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Has the program a type of that name? It may be asked for it again and again. */
+static bool is_type(struct cp_inspected *in, const char *name)
+{
+	struct cp_named_type now = { 0 }, *known;
+	const struct cp_found *found = NULL;
+	struct cp_object *o;
+
+	if (asprintf(&now.key, "whether %s", name) < 0)
+		return false;
+	known = known_type(in, now.key);
+	cp_vec_for_each(&in->objects.list, o)
+		if (!known && !found && o->program)
+			found = types_in(in, o, name, false);
+	if (found)
+		now.type = found->types.items[0].type;
+	now.type = known ? known->type : now.type;
+	if (known || !cp_vec_push(&in->known_types, now))
+		free(now.key);
+	return now.type;
+}
+
+/* Why nothing has that name. */
+static CP_ERROR no_variable(struct cp_inspected *in, const char *name, const char *file,
+			    const char *near)
+{
+	struct cp_error *err;
+
+	if (!file && *name != '$' && is_type(in, name))
+		return cp_error_hint(
+			cp_error_new(CP_ERR_NOT_FOUND, 0, "%s is a type, and no variable", name),
+			"what it consists of: cprof layout FILE '%s'; its size: sizeof(%s); what "
+			"is at an address: {%s}0x55d0",
+			name, name, name);
+	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
+			   file ? " in " : "", file ? file : "");
+	if (*name == '$' && !in->frames)
+		return cp_error_hint(err, "registers are a frame's: --frame=0");
+	return near ? cp_error_hint(err, "did you mean %s?", near) : err;
+}
+
 static CP_ERROR find_variable(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	const struct cp_global_query query = { .name = cp_starts_with(name, "::") ? name + 2 : name,
@@ -227,7 +298,6 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 	const struct cp_named_global *known;
 	struct cp_named_global found = { 0 };
 	const char *near = NULL;
-	struct cp_error *err;
 	struct cp_object *o;
 
 	if (!file && in->frames && cp_frames_find(in->frames, name, ret))
@@ -259,11 +329,9 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 			return NULL;
 	if (!file && enumerator_of(in, false, query.name, ret))
 		return NULL;
-	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
-			   file ? " in " : "", file ? file : "");
-	if (*name == '$' && !in->frames)
-		return cp_error_hint(err, "registers are a frame's: --frame=0");
-	return near ? cp_error_hint(err, "did you mean %s?", near) : err;
+	if (!file && *name != ':' && function_within(in, name, ret))
+		return NULL;
+	return no_variable(in, name, file, near);
 }
 
 /* Says which other type was taken, where a name leaves it open. */
@@ -284,23 +352,6 @@ static void note_type(struct cp_inspected *in, const char *name, const struct cp
 	cp_buf_u8(&text, 0);
 	if (text.failed || !cp_vec_push(&in->notes, (char *)text.bytes))
 		cp_buf_free(&text);
-}
-
-/* The types of that name in one object; NULL: it has none. */
-static const struct cp_found *types_in(struct cp_inspected *in, const struct cp_object *o,
-				       const char *name, bool whole)
-{
-	struct cp_found *found = calloc(1, sizeof(*found));
-	struct cp_error *err = found ? cp_image_find_types(o->image, name, found) : NULL;
-
-	if (found && !err && found->types.count &&
-	    (!whole || !strcmp(found->types.items[0].name, name)) && cp_vec_push(&in->types, found))
-		return found;
-	if (found && !err)
-		cp_found_free(found);
-	cp_error_free(err);
-	free(found);
-	return NULL;
 }
 
 /* In what the function of the frame is in, from the inside: ns::Class::f has Class::T. */

@@ -35,6 +35,10 @@ static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n
 
 static CP_ERROR no_sense(const char *what, const struct cp_thing *thing)
 {
+	if (!thing->type && thing->in_memory)
+		return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						  "%s: no debug information tells its type", what),
+				     "cast it: *(int *)&NAME");
 	return cp_error_new(CP_ERR_USAGE, 0, "%s: it is of type %s", what,
 			    thing->type && thing->type->text ? thing->type->text : "(unknown)");
 }

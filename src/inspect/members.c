@@ -189,6 +189,12 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	struct cp_error *err;
 	struct found found;
 
+	if (!thing->type)
+		return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						  "no debug information tells the type of what %s "
+						  "is looked for in",
+						  name),
+				     "cast it: ((struct node *)&NAME)->%s", name);
 	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return cp_error_new(CP_ERR_USAGE, 0,
 				    "what %s is looked for in is of type %s, which has no members",

@@ -179,6 +179,48 @@ struct cp_vaddr cp_function_address(struct cp_image *image, const char *name)
 	return address;
 }
 
+/* Is `at` in it inside of nothing: of no parameters, of no arguments of a template? */
+static bool is_outside(const char *text, const char *at)
+{
+	int depth = 0;
+
+	for (; text < at; text++)
+		depth += *text == '(' || *text == '<' ? 1 : *text == ')' || *text == '>' ? -1 : 0;
+	return !depth;
+}
+
+/* As is_called(), where the name leaves out what the function is in. */
+static bool is_called_within(const char *symbol, const char *name)
+{
+	CP_FREE char *plain = NULL;
+	const size_t size = strlen(name);
+	const char *at;
+
+	if (symbol[0] != '_' || !strstr(symbol, cp_name_last_part(name)))
+		return false;
+	plain = cp_demangle(symbol);
+	for (at = plain ? strstr(plain, name) : NULL; at; at = strstr(at + 1, name))
+		if (at > plain + 1 && at[-1] == ':' && at[-2] == ':' &&
+		    (!at[size] || at[size] == '(') && is_outside(plain, at))
+			return true;
+	return false;
+}
+
+bool cp_function_within(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
+			struct cp_thing *ret)
+{
+	const struct cp_symbol *symbols;
+	size_t count = 0, i;
+	struct cp_error *err = *name ? cp_image_symbols(in->image, &symbols, &count) : NULL;
+
+	for (i = 0; !err && i < count; i++)
+		if (symbols[i].kind == CP_SYMBOL_FUNCTION && symbols[i].start.v &&
+		    is_called_within(symbols[i].name, name))
+			return cp_function_pointer(arena, symbols[i].start.v + in->bias, ret);
+	cp_error_free(err);
+	return false;
+}
+
 bool cp_function_pointer(struct cp_arena *arena, uint64_t address, struct cp_thing *ret)
 {
 	static const struct cp_type function = { .kind = CP_TYPE_FUNCTION,

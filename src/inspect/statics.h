@@ -39,5 +39,9 @@ bool cp_function_pointer(struct cp_arena *arena, uint64_t address, struct cp_thi
 /* The function of that name, so. False: the image has none. */
 bool cp_function_thing(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
 		       struct cp_thing *ret);
+/* The first one whose name ends so: what it is in is left out, a::b::f is b::f. False: the
+ * image has none. */
+bool cp_function_within(const struct cp_placed_image *in, const char *name, struct cp_arena *arena,
+			struct cp_thing *ret);
 
 #endif

@@ -274,6 +274,68 @@ gdb_says() {
 	done
 }
 
+@test "a function is found with what it is in left out, and a type is said to be one" {
+	needs g++
+	cat >within.cpp <<-'END'
+		#include <cstdio>
+		namespace a { namespace b {
+			struct Err { int code; int told(int) const; };
+			int Err::told(int i) const { return i + code; }
+			int fun(int i) { return i; }
+			template<class T> T made(T t) { return t; }
+		} }
+		namespace other { int unfun(int i) { return i; } }
+		a::b::Err err;
+		int main()
+		{
+			std::printf("(long)&b::fun = %ld\n(long)fun = %ld\n", (long)&a::b::fun, (long)&a::b::fun);
+			std::printf("ready %d\n", a::b::fun(3) + err.told(1) + other::unfun(2) + a::b::made(5L) > 0);
+			std::fflush(stdout);
+			return std::getchar() > 0;
+		}
+	END
+	g++ -g -O0 -o within within.cpp
+	begin within
+	"$CPROF" inspect "$pid" '(long)&b::fun' '(long)fun' | diff <(grep -F '(long)' said) -
+	[ "$("$CPROF" inspect "$pid" b::Err::told)" = 'b::Err::told = a::b::Err::told(int) const' ]
+	separately "$CPROF" inspect "$pid" ::fun
+	assert_failure 1
+	separately "$CPROF" inspect "$pid" un
+	assert_failure 1
+	local name
+	for name in a::b::Err b::Err Err; do
+		separately "$CPROF" inspect "$pid" "$name"
+		assert_failure 1
+		[ "${stderr%%$'\n'*}" = "cprof: $name: $name is a type, and no variable" ] ||
+			complain "$stderr"
+		grep -F "cprof layout FILE '$name'" <<<"$stderr"
+		[ "$("$CPROF" inspect "$pid" "sizeof($name)")" = "sizeof($name) = 4" ]
+	done
+	finish
+}
+
+@test "what has no debug information is said to, whatever is asked of it" {
+	needs gcc
+	cat >bare.c <<-'END'
+		#include <stdio.h>
+		struct server { int port, other; } server = { 6379, 7 };
+		int main(void) { puts("ready"); fflush(stdout); return getchar() > 0; }
+	END
+	gcc -o bare bare.c
+	begin bare
+	separately "$CPROF" inspect "$pid" server.port
+	assert_failure
+	[ "${stderr%%$'\n'*}" = 'cprof: server.port: no debug information tells the type of what port is looked for in' ]
+	grep -F 'cast it: ((struct node *)&NAME)->port' <<<"$stderr"
+	for what in '*server' 'server[1]'; do
+		separately "$CPROF" inspect "$pid" "$what"
+		assert_failure
+		grep -F 'no debug information tells its type' <<<"$stderr"
+	done
+	[ "$("$CPROF" inspect "$pid" '*(int *)&server')" = '*(int *)&server = 6379' ]
+	finish
+}
+
 @test "truth, members of several bases, enumerators as keys: as the program has them, or an error" {
 	needs gdb g++
 	cat >said.cpp <<-'END'

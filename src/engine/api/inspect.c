@@ -146,6 +146,22 @@ static bool function_thing(const struct asked *a, bool program, const char *name
 	return false;
 }
 
+/* One of the program, of whose name only the end is said. */
+static bool function_within(const struct asked *a, const char *name, struct cp_thing *ret)
+{
+	size_t i;
+
+	for (i = 0; *name != ':' && i < a->process->images.count; i++) {
+		const cprof_image *in = a->process->images.items[i];
+		const struct cp_placed_image of = { in->assembly->image, in->bias };
+
+		if (in->mapped && of.image && engine_is_program(in) &&
+		    cp_function_within(&of, name, a->env.arena, ret))
+			return true;
+	}
+	return false;
+}
+
 static bool enumerator_thing(const struct asked *a, bool program, const char *name,
 			     struct cp_thing *ret)
 {
@@ -171,8 +187,9 @@ static CP_ERROR variable_named(void *ctx, const char *name, const char *file, st
 		*ret = engine_static_thing(a->process, &found, a->tid, a->env.arena);
 		return NULL;
 	}
-	if (!file && (engine_find_symbol(a->process, name, ret) ||
-		      function_thing(a, false, name, ret) || enumerator_thing(a, false, name, ret)))
+	if (!file &&
+	    (engine_find_symbol(a->process, name, ret) || function_thing(a, false, name, ret) ||
+	     enumerator_thing(a, false, name, ret) || function_within(a, name, ret)))
 		return NULL;
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			    file ? " in " : "", file ? file : "");
