@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "image/dwarf/attr.h"
 #include "image/dwarf/attrs.h"
@@ -51,6 +52,11 @@ struct search {
 	struct cp_text_near near;
 	struct cp_buf full, brief, scratch;
 	bool failed;
+	/* Where all are wanted: those that were met, by name, size and line; by the hash of
+	 * their names the last that was found, from 1; and for each the one before it. */
+	bool every;
+	struct cp_map met, named;
+	CP_VEC(size_t) before;
 };
 
 /* ---- names ---- */
@@ -400,6 +406,65 @@ static void add(struct search *s, struct cp_unit *unit, uint64_t die, enum match
 	s->failed |= !found.name || !cp_vec_push(&s->to->types, found);
 }
 
+/* A header's type is met in unit after unit: then it need not be read again. */
+static bool was_met(struct search *s, const struct cp_attrs *a, uint64_t name)
+{
+	uint64_t size = 0, line = 0, key;
+
+	cp_attr_number(&a->byte_size, &size);
+	cp_attr_number(&a->decl_line, &line);
+	key = cp_hash_u64(name ^ cp_hash_u64(size << 24 ^ line));
+	if (!line)
+		return false;
+	if (cp_map_get(&s->met, key))
+		return true;
+	s->failed |= !cp_map_put(&s->met, key, 1);
+	return false;
+}
+
+/* Is it a structure, union or enumeration, or the name of one that has no other? */
+static bool is_laid_out(const struct cp_type *type)
+{
+	const struct cp_type *own = cp_type_strip(type);
+
+	if (!own || own->flags & CP_TYPE_DECLARED || (own != type && own->name))
+		return false;
+	return own->kind == CP_TYPE_STRUCT || own->kind == CP_TYPE_UNION ||
+	       own->kind == CP_TYPE_ENUM;
+}
+
+static void add_every(struct search *s, struct cp_unit *unit, const struct cp_die *die,
+		      const struct cp_attrs *a, const char *name)
+{
+	struct cp_found_type found = { 0 };
+	uint64_t hash, *last;
+	size_t at;
+
+	if (die->abbrev->tag == DW_TAG_base_type || cp_attr_flag(&a->declaration))
+		return;
+	spell(s, name, false, &s->full);
+	s->failed |= s->full.failed;
+	if (s->failed)
+		return;
+	name = (const char *)s->full.bytes;
+	hash = cp_hash_bytes(name, strlen(name));
+	if (was_met(s, a, hash))
+		return;
+	found.type = cp_unit_type(unit, die->offset);
+	if (!found.type || !is_laid_out(found.type))
+		return;
+	last = cp_map_get(&s->named, hash);
+	for (at = last ? *last : 0; at; at = s->before.items[at - 1])
+		if (!strcmp(s->to->types.items[at - 1].name, name) &&
+		    is_same(cp_type_strip(s->to->types.items[at - 1].type),
+			    cp_type_strip(found.type)))
+			return;
+	found.name = cp_arena_copy(&s->to->arena, name, strlen(name));
+	s->failed |= !found.name || !cp_vec_push(&s->before, last ? *last : 0) ||
+		     !cp_vec_push(&s->to->types, found) ||
+		     !cp_map_put(&s->named, hash, s->to->types.count);
+}
+
 static bool is_library(const char *name)
 {
 	return cp_starts_with(name, "std::") || cp_starts_with(name, "core::") ||
@@ -544,7 +609,11 @@ static void search_unit(struct search *s, struct cp_unit *unit)
 		outer = s->depth;
 		if (a.specification.form && is_type(die.abbrev->tag))
 			enter_context(s, unit, &a);
-		if (s->enumerators && die.abbrev->tag == DW_TAG_enumeration_type)
+		if (s->every && name && is_type(die.abbrev->tag))
+			add_every(s, unit, &die, &a, name);
+		else if (s->every)
+			;
+		else if (s->enumerators && die.abbrev->tag == DW_TAG_enumeration_type)
 			consider_enum(s, unit, &die, name, cp_attr_flag(&a.enum_class));
 		else if (!s->enumerators && name && is_type(die.abbrev->tag))
 			consider(s, unit, &die, name);
@@ -649,6 +718,12 @@ static void search_enumerators(struct search *s)
 		search_all(s);
 }
 
+static void search_every(struct search *s)
+{
+	s->every = s->mentioned.all = true;
+	search_all(s);
+}
+
 /* "struct node" is node. */
 static const char *without_keyword(const char *name)
 {
@@ -677,6 +752,9 @@ static CP_ERROR find(struct cp_image *image, const char *name, void (*look)(stru
 	cp_buf_free(&s.brief);
 	cp_buf_free(&s.scratch);
 	cp_mentions_free(&s.mentioned);
+	cp_map_free(&s.met);
+	cp_map_free(&s.named);
+	cp_vec_free(&s.before);
 	s.failed |= s.wanted.failed;
 	cp_buf_free(&s.wanted);
 	if (!s.failed && s.all)
@@ -704,4 +782,9 @@ void cp_found_free(struct cp_found *found)
 	cp_vec_free(&found->types);
 	cp_arena_free(&found->arena);
 	*found = (struct cp_found){ 0 };
+}
+
+CP_ERROR cp_image_all_types(struct cp_image *image, struct cp_found *ret)
+{
+	return find(image, "", search_every, ret);
 }

@@ -30,6 +30,9 @@ struct cp_found {
 CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret);
 /* The same of enumerators, "ns::RED", "ns::Color::RED": the enums that they are of. */
 CP_ERROR cp_image_find_enumerators(struct cp_image *image, const char *name, struct cp_found *ret);
+/* All structures, unions and enumerations that have a name, or a typedef's, but for those in
+ * functions: of definitions that are the same the first. Without an order. */
+CP_ERROR cp_image_all_types(struct cp_image *image, struct cp_found *ret);
 void cp_found_free(struct cp_found *found);
 
 /* Behind the last "::" that is not in brackets. */

@@ -84,6 +84,75 @@ judge() {
 	cat judged
 }
 
+# pahole 1.24 takes what is _Atomic for nothing, and names types by their tags alone.
+@test "sizes and holes of all of this program's own structs are pahole's" {
+	needs jq pahole
+	pahole -s "$CPROF" 2>/dev/null | LC_ALL=C sort -u >want
+	"$CPROF" layout --all --json "$CPROF" >all.json
+	jq -r '.[] | select(.keyword == "struct ") | select([.fields[].type] | any(contains("_Atomic")) | not) |
+		[.type, .size, .holes] | @tsv' all.json | LC_ALL=C sort -u >got
+	# Those that both have, by name and size.
+	LC_ALL=C join -t "$(printf '\a')" <(cut -f 1,2 want | LC_ALL=C sort -u) <(cut -f 1,2 got | LC_ALL=C sort -u) >both
+	[ "$(wc -l <both)" -gt 1000 ]
+	LC_ALL=C grep -F -f <(sed 's/$/\t/' both) got >got.both
+	assert_equal "$(LC_ALL=C comm -13 want got.both)" ''
+	# The table has a line for each.
+	"$CPROF" layout --all "$CPROF" >table
+	assert_equal "$(($(wc -l <table) - 3))" "$(jq length all.json)"
+	assert_equal "$(head -1 table | cut -d' ' -f1 | tr -d ,)" "$(jq length all.json)"
+	"$CPROF" layout --holes --json "$CPROF" | jq -c '[.[] | .hole_bytes + .padding]' >lost
+	jq -e '. == (sort | reverse) and all(. > 0)' lost
+	assert_equal "$(jq length lost)" "$(jq '[.[] | select(.hole_bytes + .padding > 0)] | length' all.json)"
+}
+
+@test "what an ABI change moved: layout --diff" {
+	needs jq
+	cat >old.cpp <<-'END'
+		#include <cstddef>
+		#include <cstdio>
+		namespace shop {
+		enum class kind { A, B = 4, C };
+		struct item { char c; double d; int n; void *name; kind k; };
+		struct box : item { virtual ~box() {} short s; bool b : 1, q : 3; long l; };
+		struct gone { int x; };
+		}
+		struct alike { char a; long b; };
+		typedef struct { int a, b; } plain;
+		shop::box b;
+		shop::GONE g;
+		alike a;
+		plain p;
+		int main() { printf("%zu %zu %zu\n", sizeof(shop::item), offsetof(shop::item, name), sizeof(shop::box)); }
+	END
+	sed 's/GONE/fresh/; s/struct gone { int x; }/struct fresh { int y; }/; s/int n; void/long n, m; void/; s/short s;/short s, s2;/; s/C };/C, D };/; s/plain p/plain p[2]/' old.cpp >new.cpp
+	sed -i 's/GONE/gone/' old.cpp
+	g++ -g -Wno-invalid-offsetof -o old old.cpp
+	g++ -g -Wno-invalid-offsetof -o new new.cpp
+	"$CPROF" layout --diff --json old new >diff.json
+	assert_equal "$(jq -c '[.[] | [.type, .old != null, .new != null]]' diff.json)" \
+		'[["shop::box",true,true],["shop::fresh",false,true],["shop::gone",true,false],["shop::item",true,true],["shop::kind",true,true]]'
+	for side in old new; do
+		assert_equal "$(jq -r ".[] | select(.type == \"shop::item\").$side | \"\(.size) \(.fields[] | select(.name == \"name\").offset)\"" diff.json) $(
+			jq ".[] | select(.type == \"shop::box\").$side.size" diff.json)" "$(./$side)"
+	done
+	run -0 "$CPROF" layout --diff old new
+	assert_line 'struct shop::item: 40 bytes, now 48'
+	assert_line --regexp '^ +16 +16 +4 +8 +long int, was int +n$'
+	assert_line --regexp '^ +- +24 +- +8 +long int +m$'
+	assert_line --regexp '^ +24 +32 +8 +8 +void \*  +name$'
+	assert_line 'enum shop::kind: 4 bytes as before'
+	assert_line --regexp '^ +- +6 +D$'
+	assert_line --regexp '^3 changed, 1 gone, 1 new, [0-9]+ types as before$'
+	run -0 "$CPROF" layout --diff old old '[!_]*'
+	assert_output --regexp '^[0-9]+ types as before$'
+	run -1 "$CPROF" layout --diff old new 'none::*'
+	assert_output --partial "no type matches 'none::*'"
+	run -2 "$CPROF" layout --diff old
+	run -2 "$CPROF" layout old
+	assert_output --partial 'which type? --all shows them all'
+	run -2 "$CPROF" layout --diff --holes old new
+}
+
 @test "Rust: enums with data say which form is where" {
 	needs jq
 	[ -e "$BUILD/tests/tracees/sample_rust" ] || skip "rustc is not installed"
