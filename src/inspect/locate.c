@@ -166,6 +166,12 @@ bool cp_locate_is_fixed(const struct cp_piece *piece)
 	       parts[0].kind == CP_LOCATED_VALUE;
 }
 
+bool cp_locate_is_callers(const struct cp_piece *piece)
+{
+	return piece->where == CP_PIECE_COMPUTED && piece->location->size &&
+	       *piece->location->expr == CP_OP_PASSED;
+}
+
 /* True when what the function was entered with, which is gone for good, is all that it
  * takes. */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture)

@@ -14,6 +14,8 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 				      size_t *count_ret);
 /* Is a COMPUTED piece the same at each call, the address of something static? */
 bool cp_locate_is_fixed(const struct cp_piece *piece);
+/* Does only the caller tell of a COMPUTED piece, of a parameter that is not passed? */
+bool cp_locate_is_callers(const struct cp_piece *piece);
 /* Would it be known, were the registers of the entry? */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture);
 /* The place of `v` at link-time `pc` by debug information, where the canonical frame

@@ -194,8 +194,13 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 
 	if (!said)
 		return cp_error_nomem();
-	for (i = 0; i < s->parameter_count; i++)
+	for (i = 0; i < s->parameter_count; i++) {
 		cp_locate(s, &f->parameters[i], f->low, s->arch->ret_size, &said[i]);
+		/* A clone does without it, and at its entry nobody has asked the caller. */
+		if (said[i].how == CP_PLACE_DIRECT && said[i].count == 1 &&
+		    cp_locate_is_callers(&said[i].pieces[0]))
+			said[i].how = CP_PLACE_GONE;
+	}
 	local = local || !(f->flags & CP_FUNCTION_EXTERNAL);
 	trusted = trusts_debug_info(s, linkage_name, local, clone, said) && !place_rest(s, said);
 	for (i = 0; i < s->parameter_count; i++) {
