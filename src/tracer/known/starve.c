@@ -16,6 +16,11 @@
  * too: there, no signal waits while the one before is handled. Where all that holds
  * at nine of ten signals for a second, the function that is entered most often has
  * to go, named in full or not, and then the next one, until the program gets on.
+ *
+ * A handler that leaves by siglongjmp() unblocks its signal on the way. The one that waits
+ * then comes inside it, and so on, until the stack is full, which is a matter of a few: there,
+ * the third of a signal that comes inside of the one before is enough. Signals of several
+ * kinds come inside of each other as they should.
  */
 #include "tracer/known/starve.h"
 
@@ -31,7 +36,7 @@
 #define WINDOW_NS CP_NS_PER_S
 #define WINDOW_LEAST_NS (50 * CP_NS_PER_MS)
 #define DELIVERIES_LEAST 8
-#define NESTED_MOST 2
+#define NESTED_MOST 3
 /* What the kernel writes for a handler is larger; what a handler has of its own is less. */
 #define FRAME_LEAST 512
 #define HANDLER_MOST 16384
@@ -118,9 +123,10 @@ static bool comes_inside(const struct starve *s, uint64_t sp)
 }
 
 /* Handlers inside of handlers, while the next signal waits already. */
-static void judge_depth(struct starve *s, const struct starve_place *before, uint64_t sp)
+static void judge_depth(struct starve *s, int signal, const struct starve_place *before,
+			uint64_t sp)
 {
-	if (comes_inside(s, sp) && sp < before->sp)
+	if (signal == s->signal && comes_inside(s, sp) && sp < before->sp)
 		s->nested += s->waits;
 	else if (sp != before->sp)
 		s->nested = 0;
@@ -139,7 +145,7 @@ void starve_signal(struct thread *t, int signal, uint64_t now_ns)
 	cp_arch_syscall_state(regs, &at);
 	now = (struct starve_place){ hash_of(regs, (uint64_t)signal), at.sp, false };
 	s->suspect = at.nr < 0 && now.registers == place->registers && !place->moved;
-	judge_depth(s, place, at.sp);
+	judge_depth(s, signal, place, at.sp);
 	s->looks = s->suspect || comes_inside(s, at.sp) || s->nested;
 	if (!s->since_ns)
 		begin(s, now_ns);
