@@ -197,6 +197,9 @@ const uint8_t *cp_trap_handler(const struct cp_arch *arch, size_t *size_ret,
  * Where a C library asks the kernel to block signals, or sets what is blocked in
  * a handler, code of ours is in between. */
 #define CP_SIGTRAP_STAND_IN (UINT64_C(1) << 15) /* SIGSTKFLT */
+/* Where the kernel writes the mask that a handler interrupted (x86-64), behind the address that
+ * the handler returns to, which the frame begins with. */
+#define CP_SIGNAL_FRAME_MASK 304
 
 #define CP_SIGCALL_BETWEEN 8 /* bytes, at most, between a site and its system call */
 #define CP_SIGCALL_SIZE 16 /* of code that is to be looked at */

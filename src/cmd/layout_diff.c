@@ -48,17 +48,7 @@ static bool lies_alike(const struct cp_layout *x, size_t i, const struct cp_layo
 
 static bool has_same_names(const struct cp_type_details *x, const struct cp_type_details *y)
 {
-	uint32_t i;
-
-	if (!x || !y)
-		return !x == !y;
-	if (x->enumerator_count != y->enumerator_count)
-		return false;
-	for (i = 0; i < x->enumerator_count; i++)
-		if (x->enumerators[i].value != y->enumerators[i].value ||
-		    strcmp(x->enumerators[i].name, y->enumerators[i].name) != 0)
-			return false;
-	return true;
+	return x && y ? cp_enumerators_are_same(x, y) : !x == !y;
 }
 
 static bool is_same(const struct cp_layout *x, const struct cp_layout *y)

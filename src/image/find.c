@@ -326,7 +326,7 @@ static const struct cp_type_details *details_of(const struct cp_type *type)
 	return d;
 }
 
-static bool has_same_enumerators(const struct cp_type_details *x, const struct cp_type_details *y)
+bool cp_enumerators_are_same(const struct cp_type_details *x, const struct cp_type_details *y)
 {
 	uint32_t i;
 
@@ -357,7 +357,7 @@ static bool is_same(const struct cp_type *a, const struct cp_type *b)
 		if (x->members[i].offset != y->members[i].offset ||
 		    strcmp(x->members[i].name, y->members[i].name))
 			return false;
-	return has_same_enumerators(x, y);
+	return cp_enumerators_are_same(x, y);
 }
 
 static bool is_known(const struct search *s, const char *name, const struct cp_type *type)

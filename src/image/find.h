@@ -34,6 +34,8 @@ CP_ERROR cp_image_find_enumerators(struct cp_image *image, const char *name, str
  * functions: of definitions that are the same the first. Without an order. */
 CP_ERROR cp_image_all_types(struct cp_image *image, struct cp_found *ret);
 void cp_found_free(struct cp_found *found);
+/* The same names and values, in the same order? */
+bool cp_enumerators_are_same(const struct cp_type_details *x, const struct cp_type_details *y);
 
 /* Behind the last "::" that is not in brackets. */
 const char *cp_name_last_part(const char *name);

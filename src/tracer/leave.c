@@ -119,7 +119,7 @@ static bool is_elsewhere(struct tracer *tr, struct thread *t)
  * block that itself again? */
 static bool is_to_be_told(struct tracer *tr, struct thread *t)
 {
-	return sigmask_stands_in(t) && ask_may_stop(tr, t);
+	return sigmask_is_to_give_back(t) && ask_may_stop(tr, t);
 }
 
 /* Each thread that runs is stopped once: one that was on its way from a

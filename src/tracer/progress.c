@@ -60,7 +60,6 @@ void progress_believe(struct tracer *tr, uint64_t now)
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		const struct process *p = (const struct process *)(uintptr_t)value;
 
-		if (p->space)
-			rings_believe(p->space->rings, shared->beat_ticks);
+		rings_believe(p->space->rings, shared->beat_ticks);
 	}
 }

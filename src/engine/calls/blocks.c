@@ -263,17 +263,6 @@ bool engine_blocks_begin(cprof_session *s, struct engine_ring *ring, struct engi
 	       cp_shadow_own(t->process->shadow, t->tid, &ring->own);
 }
 
-/* On the thread's own stack; 0: it is not there. */
-static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
-{
-	const uint64_t span = UINT64_C(1) << CP_RECORD_SP_BITS;
-	uint64_t sp = (t->stack_end & ~(span - 1)) | low;
-
-	if (sp >= t->stack_end)
-		sp -= span;
-	return sp >= t->stack_low && sp < t->stack_end ? sp : 0;
-}
-
 /* What a record has besides. */
 struct besides {
 	const struct engine_plain_site *site;
@@ -442,7 +431,7 @@ static bool take_both(const struct engine_blocks *b, const struct besides *to,
 /* False: it goes the way of hits, and nothing was done. */
 static bool take(const struct engine_blocks *b, const struct cp_record_plain *r, uint64_t ts_ns)
 {
-	struct besides to = { .sp = whole_sp(b->thread, r->sp),
+	struct besides to = { .sp = engine_blocks_sp(b->thread, r->sp),
 			      .ts_ns = ts_ns - ts_ns % TIME_UNIT };
 	bool taken;
 
@@ -575,7 +564,7 @@ static inline bool add_leaf(struct taking *t, const struct leaf *l, const struct
 			    uint64_t ns, uint64_t end_ns)
 {
 	const struct cp_record_plain *r = l->begins;
-	uint64_t sp = whole_sp(t->b->thread, r->sp), caller = r->words ? r->values[0] : 0;
+	uint64_t sp = engine_blocks_sp(t->b->thread, r->sp), caller = r->words ? r->values[0] : 0;
 	bool valued = l->enters->valued || l->leaves->valued;
 	struct engine_ring *ring = t->b->ring;
 	const cprof_image *from = NULL;

@@ -7,7 +7,9 @@
 
 #include <cprof/cprof.h>
 
-struct cp_record;
+#include "engine/target/state.h"
+#include "link/records.h"
+
 struct engine_ring;
 
 /* How far records are taken. */
@@ -23,6 +25,18 @@ struct engine_blocks {
 	struct engine_ring *ring;
 	cprof_thread *thread;
 };
+
+/* The stack pointer of a record, of which that has the lower bits, on the thread's own stack; 0: it
+ * is not there. */
+static inline uint64_t engine_blocks_sp(const cprof_thread *t, uint64_t low)
+{
+	const uint64_t span = UINT64_C(1) << CP_RECORD_SP_BITS;
+	uint64_t sp = (t->stack_end & ~(span - 1)) | low;
+
+	if (sp >= t->stack_end)
+		sp -= span;
+	return sp >= t->stack_low && sp < t->stack_end ? sp : 0;
+}
 
 /* Do all profilers that are told of calls take blocks, and does nobody want more than
  * blocks say? Changes between two events at most. */

@@ -263,17 +263,6 @@ static uint64_t word(const struct cp_record *r, uint8_t number)
 	return number == ENGINE_HEAP_NONE ? 0 : r->values[number];
 }
 
-/* On the thread's own stack; 0: it is not there. */
-static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
-{
-	const uint64_t span = UINT64_C(1) << CP_RECORD_SP_BITS;
-	uint64_t sp = (t->stack_end & ~(span - 1)) | low;
-
-	if (sp >= t->stack_end)
-		sp -= span;
-	return sp >= t->stack_low && sp < t->stack_end ? sp : 0;
-}
-
 /* Does the profiler know the record's stack? */
 static bool knows(struct run *run, const struct engine_heap_site *site, const struct cp_record *r,
 		  uint64_t sp, uint8_t kind, uint64_t *answer)
@@ -306,7 +295,8 @@ static bool take_free(struct run *run, const struct engine_heap_site *site,
 {
 	struct cp_shadow_own *own = &run->ring->own;
 	const struct cp_call *outer = cp_shadow_innermost(own);
-	uint64_t sp = whole_sp(run->thread, r->sp), address = word(r, site->address), *ts_ns;
+	uint64_t sp = engine_blocks_sp(run->thread, r->sp), address = word(r, site->address),
+		 *ts_ns;
 	cprof_allocation_event e = {
 		.timestamp_ns = ns,
 		.begin_ns = ns,
@@ -370,7 +360,7 @@ static bool take_call(struct run *run, const struct engine_heap_site *site,
 	const struct engine_heap_site *end = site_of(run, ends);
 	struct cp_shadow_own *own = &run->ring->own;
 	const struct cp_call *outer = cp_shadow_innermost(own);
-	uint64_t sp = whole_sp(run->thread, begins->sp);
+	uint64_t sp = engine_blocks_sp(run->thread, begins->sp);
 	struct engine_heap_blocks *b = run->blocks;
 	cprof_allocation_event e = {
 		.timestamp_ns = end_ns,

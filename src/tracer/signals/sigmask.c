@@ -40,7 +40,6 @@
 /* Of the stack, at most, where frames of signals are looked for. */
 #define FRAMES_WORDS 64
 #define FRAMES_MOST UINT64_C(65536)
-#define FRAME_MASK 304 /* offset in a frame, which begins with what the handler returns to */
 
 /* ---- masks ---- */
 
@@ -99,7 +98,8 @@ static uint64_t interrupted_mask(const struct thread *t, uint64_t mask)
 			break;
 		for (i = 0; i < FRAMES_WORDS; i++)
 			if (words[i] == space->own.restorer &&
-			    space_read(space, at + 8 * i + FRAME_MASK, &before, sizeof(before)) &&
+			    space_read(space, at + 8 * i + CP_SIGNAL_FRAME_MASK, &before,
+				       sizeof(before)) &&
 			    !(before & TRAP_BIT))
 				return before;
 	}
@@ -148,7 +148,7 @@ static uint64_t given_back(const struct thread *t, uint64_t mask)
 	return cp_sigmask_seen(mask) | (t->first_mask & CP_SIGTRAP_STAND_IN);
 }
 
-bool sigmask_stands_in(const struct thread *t)
+bool sigmask_is_to_give_back(const struct thread *t)
 {
 	uint64_t mask;
 

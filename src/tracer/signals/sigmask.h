@@ -30,7 +30,7 @@ void sigmask_end_all(struct tracer *tr, struct injection *in);
 void sigmask_stand_in(struct thread *t);
 void sigmask_change(struct thread *t);
 /* Does it block something else than the program means? */
-bool sigmask_stands_in(const struct thread *t);
+bool sigmask_is_to_give_back(const struct thread *t);
 /* A stopped thread blocks SIGTRAP again, if it did; the other one: a process of which no more
  * is known than that its parent had a stand-in. */
 void sigmask_give_back_to(struct thread *t);
