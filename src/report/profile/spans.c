@@ -14,6 +14,7 @@ struct cp_spans_walk {
 	void *ctx;
 	struct cp_spans spans;
 	uint32_t *functions; /* owned; by location */
+	uint32_t locations; /* that it has */
 	bool calls; /* somebody asks for them, or for which of them an event is in */
 	bool all; /* calls are shown: nobody asks for less */
 	struct cp_leaves *leaves; /* owned; NULL: they are told as other calls */
@@ -55,15 +56,18 @@ static bool hides(void *ctx, const struct cp_span *span)
 	return !cp_choice_has(w->p->choice, span->id);
 }
 
-/* NULL without memory. */
-static uint32_t *functions_of(const struct cp_profile *p)
+CP_ERROR cp_spans_walk_grow(struct cp_spans_walk *w)
 {
-	size_t count = cp_record_location_count(p->record), i;
-	uint32_t *functions = calloc(count + 1, sizeof(*functions));
+	size_t count = cp_record_location_count(w->p->record);
+	uint32_t *functions = reallocarray(w->functions, count + 1, sizeof(*functions));
 
-	for (i = 0; functions && i < count; i++)
-		functions[i] = cp_profile_outermost(p, (uint32_t)i);
-	return functions;
+	if (!functions)
+		return cp_error_nomem();
+	w->functions = functions;
+	w->spans.functions = functions;
+	for (; w->locations < count; w->locations++)
+		functions[w->locations] = cp_profile_outermost(w->p, w->locations);
+	return NULL;
 }
 
 static struct cp_error *begin(void *ctx, struct cp_span *span, const struct cp_record_call *call)
@@ -198,27 +202,25 @@ CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_vi
 {
 	static const struct cp_spans_to all = { NULL, begin, end }, chosen = { hides, begin, end };
 	struct cp_spans_walk *w = calloc(1, sizeof(*w));
+	struct cp_error *err;
 
-	uint32_t *functions = functions_of(p);
-
-	if (!w || !functions) {
-		free(w);
-		free(functions);
+	if (!w)
 		return cp_error_nomem();
-	}
 	*w = (struct cp_spans_walk){ .p = p,
 				     .visitor = visitor,
 				     .calls = visitor->enter || visitor->leave || p->choice,
 				     .ctx = ctx,
-				     .functions = functions,
 				     .all = is_open(p),
 				     .spans = { .to = p->choice ? &chosen : &all,
 						.ctx = w,
-						.functions = functions,
 						.start_ns = cp_record_info(p->record)->start_ns,
 						.missing = is_missing_events(p->record) } };
-	*ret = w;
-	return NULL;
+	err = cp_spans_walk_grow(w);
+	if (err)
+		cp_spans_walk_destroy(w);
+	else
+		*ret = w;
+	return err;
 }
 
 /* The end of what is walked through. */

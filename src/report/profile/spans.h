@@ -53,6 +53,8 @@ CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor 
 struct cp_spans_walk;
 CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_visitor *visitor,
 			     void *ctx, struct cp_spans_walk **ret);
+/* The recording, and with it the profile, has grown (cp_profile_grow()). */
+CP_ERROR cp_spans_walk_grow(struct cp_spans_walk *walk);
 /* For cp_record_call_fn, with the walk as its context; false: it is over. */
 bool cp_spans_walk_event(void *walk, const struct cp_record_call *call);
 /* The first error. Without one, and with `all`, what is open is over. */

@@ -639,6 +639,7 @@ void cp_replay_destroy(struct cp_replay *r)
 CP_ERROR cp_replay_grow(struct cp_replay *r)
 {
 	CP_TRY(cp_printer_grow(&r->w));
+	CP_TRY(cp_spans_walk_grow(r->walk));
 	return cp_chosen_grow(&r->w.chosen);
 }
 
