@@ -22,6 +22,7 @@
 #include "unwind/unwind.h"
 
 #define FRAMES_MAX 4096
+#define CORE_FRAMES_MAX (1u << 19) /* whose stack was full, perhaps */
 #define INLINES_MAX 64
 #define MAPS_MAX (64u << 20)
 #define DEVICE 1 /* of files that a core names: any */
@@ -177,7 +178,8 @@ CP_ERROR cp_frames_open(struct cp_frames *frames, struct cp_inspected *in)
 	size_t count = 0;
 
 	*frames = (struct cp_frames){ .in = in };
-	frames->walked = malloc(FRAMES_MAX * sizeof(*frames->walked));
+	frames->max = in->core ? CORE_FRAMES_MAX : FRAMES_MAX;
+	frames->walked = malloc(frames->max * sizeof(*frames->walked));
 	if (!frames->walked)
 		return cp_error_nomem();
 	err = in->core ? mappings_of_core(in, &mappings)
@@ -283,13 +285,14 @@ CP_ERROR cp_frames_walk(struct cp_frames *frames, const struct cp_leaf *leaf)
 	const struct cp_unwind_capture capture = { .regs = leaf->regs,
 						   .held = true,
 						   .pid = frames->in->pid };
-	enum cp_unwind_end end;
+	enum cp_unwind_end end = CP_UNWIND_END_NO_INFO;
 	size_t i;
 
 	forget(frames);
 	frames->leaf = *leaf;
-	cp_unwind_walk(frames->space, CP_UNWINDER_OWN, &capture, frames->walked, FRAMES_MAX,
+	cp_unwind_walk(frames->space, CP_UNWINDER_OWN, &capture, frames->walked, frames->max,
 		       &frames->count, &end);
+	frames->truncated = end != CP_UNWIND_END_ROOT;
 	for (i = 0; i < frames->count; i++)
 		if (!add_walked(frames, i))
 			return cp_error_nomem();

@@ -31,7 +31,8 @@ struct cp_frames {
 	struct cp_inspected *in; /* borrowed */
 	struct cp_unwind_space *space;
 	struct cp_frame *walked; /* owned */
-	size_t count;
+	size_t count, max;
+	bool truncated; /* who called the last one is not known */
 	struct cp_leaf leaf;
 	CP_VEC(struct cp_inspected_frame) list;
 	/* Kept for frames that are met again. */

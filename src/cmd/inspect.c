@@ -178,10 +178,7 @@ static int run_inspect(struct cp_args *args)
 	if (!err)
 		err = cp_inspected_open(&i.in, args->operands[0], &options);
 	i.in.env.limits = &i.limits;
-	i.in.env.shapes = &shapes;
-	shapes.find_type = i.in.env.type;
-	shapes.ctx = &i.in;
-	shapes.template_of = cp_inspected_template_of;
+	cp_inspected_use_shapes(&i.in, &shapes);
 	if (!err && o->watch_ns && !i.in.pid)
 		err = cp_error_new(CP_ERR_USAGE, 0, "--watch: a file does not change");
 	if (!err && o->frame && !i.in.pid && !i.in.core)

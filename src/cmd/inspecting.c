@@ -10,8 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cmd/complain.h"
 #include "cmd/frames.h"
 #include "image/jit.h"
+#include "inspect/shapes.h"
 #include "inspect/statics.h"
 #include "inspect/type_names.h"
 
@@ -409,8 +411,7 @@ static CP_ERROR find_type(void *ctx, const char *name, const struct cp_type **re
 	return NULL;
 }
 
-bool cp_inspected_template_of(void *ctx, uint64_t address, const char *constant,
-			      struct cp_template *ret)
+static bool template_of(void *ctx, uint64_t address, const char *constant, struct cp_template *ret)
 {
 	struct cp_inspected *in = ctx;
 	struct cp_object *o;
@@ -523,6 +524,26 @@ static CP_ERROR open_process(struct cp_inspected *in, const struct cp_image_opti
 	return NULL;
 }
 
+static void warn_of_core(const struct cp_inspected *in)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_object *o;
+
+	if (in->core->cut)
+		cp_complain_text("warning: the core file is cut short: what is missing is "
+				 "unreadable");
+	cp_vec_for_each(&in->objects.list, o) {
+		if (!o->replaced)
+			continue;
+		cp_buf_clear(&text);
+		cp_buf_printf(&text,
+			      "warning: %s is not the file that the core was made with: what is "
+			      "said of it may be wrong",
+			      o->path);
+		cp_complain_text(text.bytes ? text.bytes : o->path);
+	}
+}
+
 /* Leaves in->core NULL where the file is no core. */
 static CP_ERROR open_core(struct cp_inspected *in, const char *path,
 			  const struct cp_image_options *options)
@@ -538,6 +559,7 @@ static CP_ERROR open_core(struct cp_inspected *in, const char *path,
 	if (!in->objects.list.count)
 		return cp_error_new(CP_ERR_NOT_FOUND, 0,
 				    "%s names none of the files it was made of", path);
+	warn_of_core(in);
 	cp_vec_sort(&in->objects.list, by_program);
 	find_library(in);
 	return NULL;
@@ -569,6 +591,14 @@ CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
 		return NULL;
 	in->memory = (struct cp_reader){ read_file, in };
 	return cp_objects_file(target, options, &in->objects);
+}
+
+void cp_inspected_use_shapes(struct cp_inspected *in, struct cp_shapes *shapes)
+{
+	shapes->find_type = in->env.type;
+	shapes->ctx = in;
+	shapes->template_of = template_of;
+	in->env.shapes = shapes;
 }
 
 void cp_inspected_close(struct cp_inspected *in)

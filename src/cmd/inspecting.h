@@ -46,12 +46,13 @@ struct cp_inspected {
 	char symbol[256];
 };
 
-/* As struct cp_shapes has it; `ctx` is a struct cp_inspected. */
-bool cp_inspected_template_of(void *ctx, uint64_t address, const char *constant,
-			      struct cp_template *ret);
+struct cp_shapes;
+
 /* `target` is a number of a process or a file. */
 CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
 			   const struct cp_image_options *options);
+/* Values are read by these declarations, which find types in what is inspected; borrowed. */
+void cp_inspected_use_shapes(struct cp_inspected *in, struct cp_shapes *shapes);
 void cp_inspected_close(struct cp_inspected *in);
 /* Where a variable is; an error where it has no place. */
 struct cp_thing cp_inspected_global(struct cp_inspected *in, const struct cp_object *object,

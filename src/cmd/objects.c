@@ -39,8 +39,11 @@ struct cp_image_options cp_symbols_image(struct cp_symbols_options *options)
 static bool push(struct cp_objects *to, const char *path, const char *started_as,
 		 struct cp_image *image, bool program, uint64_t bias)
 {
-	struct cp_object o = { strdup(path), started_as ? strdup(started_as) : NULL, image, program,
-			       bias };
+	struct cp_object o = { .path = strdup(path),
+			       .started_as = started_as ? strdup(started_as) : NULL,
+			       .image = image,
+			       .program = program,
+			       .bias = bias };
 
 	if (o.path && (o.started_as || !started_as) && cp_vec_push(&to->list, o))
 		return true;
@@ -217,13 +220,14 @@ CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
 
 /* ---- a core ---- */
 
-static CP_ERROR open_core_file(const struct cp_core_file *f, const struct cp_image_options *options,
-			       struct cp_objects *to)
+static CP_ERROR open_core_file(const struct cp_core *core, const struct cp_core_file *f,
+			       const struct cp_image_options *options, struct cp_objects *to)
 {
 	struct cp_image *image = NULL;
 	struct cp_error *err = cp_image_open_file(f->path, options, &image);
 	uint64_t bias = f->start - f->offset;
 	struct cp_vaddr v;
+	bool replaced;
 
 	if (err && f->program)
 		return err;
@@ -234,7 +238,11 @@ static CP_ERROR open_core_file(const struct cp_core_file *f, const struct cp_ima
 	}
 	if (cp_image_vaddr_of_offset(image, f->offset, &v))
 		bias = f->start - v.v;
-	return push(to, f->path, NULL, image, f->program, bias) ? NULL : cp_error_nomem();
+	replaced = !f->offset && !cp_core_has_mapped(core, f, cp_image_build_id(image));
+	if (!push(to, f->path, NULL, image, f->program, bias))
+		return cp_error_nomem();
+	to->list.items[to->list.count - 1].replaced = replaced;
+	return NULL;
 }
 
 CP_ERROR cp_objects_core(const struct cp_core *core, const struct cp_image_options *options,
@@ -249,7 +257,7 @@ CP_ERROR cp_objects_core(const struct cp_core *core, const struct cp_image_optio
 		whole = *f;
 		cp_vec_for_each(&core->files, other)
 			whole.program |= other->program && !strcmp(other->path, f->path);
-		CP_TRY(open_core_file(&whole, options, ret));
+		CP_TRY(open_core_file(core, &whole, options, ret));
 	}
 	return NULL;
 }

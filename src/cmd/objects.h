@@ -20,6 +20,7 @@ struct cp_object {
 	char *started_as; /* owned; another name of a program, or NULL */
 	struct cp_image *image; /* owned */
 	bool program; /* the executable */
+	bool replaced; /* the core was made of another file of that name */
 	uint64_t bias; /* run-time address = link-time address + bias; 0 for a file */
 };
 

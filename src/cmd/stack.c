@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * cprof stack: the stack of every thread, once.
+ * cprof stack: the stack of every thread, once, of a process or a core file.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -13,7 +14,9 @@
 #include "cmd/collecting.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
+#include "cmd/inspecting.h"
 #include "cmd/reports.h"
+#include "cmd/stack_core.h"
 #include "cmd/stack_show.h"
 #include "cmd/terminal.h"
 #include "image/core.h"
@@ -212,7 +215,8 @@ static int show(struct cp_stacks *c, pid_t pid)
 	struct cp_look look = { term.columns, term.color };
 	struct cp_buf out = { 0 };
 
-	cp_vec_sort(&c->threads, by_tid);
+	if (!c->core)
+		cp_vec_sort(&c->threads, by_tid);
 	if (c->options->json)
 		cp_stacks_json(c, pid, &out);
 	else
@@ -280,30 +284,61 @@ static int stack_of(cprof_session *s, pid_t pid, const struct cp_stack_options *
 	return status;
 }
 
-/* A core file has no process that could be asked, but frames. */
-static bool is_core(const char *path)
+/* ---- a core ---- */
+
+/* A number is a process's. */
+static bool is_file(const char *operand)
 {
 	uint64_t number;
-	struct cp_core *core = NULL;
-	const bool is_pid = cp_parse_u64(path, INT32_MAX, &number);
-	struct cp_error *err = is_pid ? NULL : cp_core_open(path, &core);
-	const bool is = !err && core;
 
+	return !cp_parse_u64(operand, INT32_MAX, &number) && !access(operand, F_OK);
+}
+
+static bool is_core(const char *path)
+{
+	struct cp_core *core = NULL;
+	struct cp_error *err;
+	bool is;
+
+	if (!is_file(path))
+		return false;
+	err = cp_core_open(path, &core);
+	is = err || core;
 	cp_error_free(err);
 	cp_core_destroy(core);
 	return is;
 }
 
-static int core_meant(struct cp_args *args)
+static int stack_of_core(struct cp_args *args)
 {
-	const char *path = args->operands[0];
+	const struct cp_stack_options *o = args->options;
+	struct cp_debuginfod debuginfod = { .ask = o->stacks.debuginfod };
+	const struct cp_image_options options = {
+		.debug_dirs = (const char *const *)o->stacks.debug_dirs.items,
+		.debuginfod = &debuginfod,
+	};
+	struct cp_stacks c = { .options = o };
+	struct cp_inspected in;
+	struct cp_error *err;
+	int status;
 
-	return cp_usage_error(
-		args, cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
-						 "'%s' is a core file, and no process", path),
-				    "its frames: cprof inspect --thread=all --frame=0 %s, then "
-				    "--frame=1 and so on",
-				    path));
+	if (o->stop || o->fp || o->stacks.unwinder)
+		return cp_usage(args,
+				"--stop, --fp and --unwinder are of processes, and '%s' is a "
+				"core file",
+				args->operands[0]);
+	err = cp_inspected_open(&in, args->operands[0], &options);
+	if (!err)
+		err = cp_stacks_of_core(&in, &c);
+	if (err) {
+		cp_complain(err);
+		status = CP_EXIT_FAILURE;
+	} else {
+		status = show(&c, in.core->pid);
+	}
+	release(&c);
+	cp_inspected_close(&in);
+	return status;
 }
 
 static int run_stack(struct cp_args *args)
@@ -314,7 +349,10 @@ static int run_stack(struct cp_args *args)
 	pid_t pid;
 
 	if (is_core(args->operands[0]))
-		return core_meant(args);
+		return stack_of_core(args);
+	if (is_file(args->operands[0]))
+		return cp_usage(args, "'%s' is neither the number of a process nor a core file",
+				args->operands[0]);
 	if (!cp_operand_pid(args, 0, &pid, &status))
 		return status;
 	if (o->fp)
@@ -332,7 +370,7 @@ static int run_stack(struct cp_args *args)
 
 const struct cp_command cp_command_stack = {
 	.name = "stack",
-	.operands = "[options] PID",
+	.operands = "[options] PID|CORE",
 	.summary = "The stack of every thread, once",
 	.groups = groups,
 	.options_size = sizeof(struct cp_stack_options),

@@ -44,7 +44,8 @@ struct cp_stack_thread {
 
 struct cp_stacks {
 	const struct cp_stack_options *options;
-	CP_VEC(struct cp_stack_thread) threads; /* by tid */
+	const struct cp_core *core; /* that it is of; borrowed; NULL: of a process */
+	CP_VEC(struct cp_stack_thread) threads; /* by tid; of a core as there */
 };
 
 #endif

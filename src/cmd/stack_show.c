@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/stack_show.h"
+#include "image/core.h"
 #include "inspect/inspect.h"
 #include "report/profile/values.h"
 
@@ -291,7 +292,9 @@ static bool same_stack(const struct cp_stack_thread *a, const struct cp_stack_th
 static size_t take_others(struct cp_stacks *c, struct cp_stack_thread *first, struct cp_buf *ids)
 {
 	const struct cp_stack_options *o = c->options;
-	bool group = o->group && !o->registers && !o->args && !o->locals;
+	/* Whom the signal came to stands alone. */
+	bool group = o->group && !o->registers && !o->args && !o->locals &&
+		     (!c->core || !c->core->signal || first > c->threads.items);
 	struct cp_stack_thread *end = c->threads.items + c->threads.count, *t;
 	size_t count = 1;
 
@@ -316,17 +319,79 @@ static void show_who(const struct show *s, struct cp_stacks *c, struct cp_stack_
 	size_t count = take_others(c, t, &ids);
 
 	if (count > 1)
-		cp_buf_printf(&who, "%zu threads \"", count);
+		cp_buf_printf(&who, "%zu threads", count);
 	else
-		cp_buf_printf(&who, "thread %d \"", t->tid);
-	add(&who, t->name ? t->name : "");
-	cp_buf_printf(&who, "\", %s", state_word(t->state));
+		cp_buf_printf(&who, "thread %d", t->tid);
+	if (!c->core) {
+		cp_buf_str(&who, " \"");
+		add(&who, t->name ? t->name : "");
+		cp_buf_printf(&who, "\", %s", state_word(t->state));
+	}
 	if (count > 1)
 		cp_buf_add(&who, ids.bytes, ids.size);
 	cp_buf_u8(out, '\n');
 	cp_add_wrapped(out, s->look, 0, 2, who.bytes && !who.failed ? who.bytes : "");
 	cp_buf_free(&who);
 	cp_buf_free(&ids);
+}
+
+/* ---- frames over and over ---- */
+
+#define PERIOD_MAX 16
+#define LEAST_TIMES 4 /* of them, to be told once */
+
+static bool same_run(const struct cp_stack_thread *t, size_t a, size_t b, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!same_frame(&t->frames.items[a + i], &t->frames.items[b + i]))
+			return false;
+	return true;
+}
+
+/* How often the `period` frames from `n` on come in a row. */
+static size_t times_of(const struct cp_stack_thread *t, size_t n, size_t period)
+{
+	size_t times = 1;
+
+	/* The last one is shown: that the stack goes on is said there. */
+	while (n + (times + 1) * period < t->frames.count &&
+	       same_run(t, n, n + times * period, period))
+		times++;
+	return times;
+}
+
+/* Recursion: what is shown from `n` on stands for that many times as many frames. */
+static size_t repeats(const struct cp_stack_thread *t, size_t n, size_t *period_ret)
+{
+	size_t times;
+
+	for (*period_ret = 1; *period_ret <= PERIOD_MAX; ++*period_ret) {
+		times = times_of(t, n, *period_ret);
+		if (times >= LEAST_TIMES)
+			return times;
+	}
+	*period_ret = 1;
+	return 1;
+}
+
+/* Answers how many frames that were. */
+static size_t show_frames(const struct show *s, const struct cp_stack_thread *t, size_t n,
+			  struct cp_buf *out)
+{
+	const struct cp_stack_options *o = s->o;
+	size_t period = 1, times = 1, i;
+
+	if (!o->registers && !o->args && !o->locals)
+		times = repeats(t, n, &period);
+	for (i = 0; i < period; i++)
+		show_frame(out, s, n + i, &t->frames.items[n + i]);
+	if (times > 1) {
+		cp_buf_printf(out, "       ... the same %zu times more, up to #%zu\n", times - 1,
+			      n + times * period - 1);
+	}
+	return times * period;
 }
 
 static void show_thread(const struct show *s, struct cp_stacks *c, struct cp_stack_thread *t,
@@ -337,11 +402,22 @@ static void show_thread(const struct show *s, struct cp_stacks *c, struct cp_sta
 	show_who(s, c, t, out);
 	if (!t->captured)
 		cp_buf_str(out, "  it could not be stopped in time\n");
-	for (i = 0; i < t->frames.count; i++)
-		show_frame(out, s, i, &t->frames.items[i]);
+	for (i = 0; i < t->frames.count;)
+		i += show_frames(s, t, i, out);
 	if (lacks_frame_pointer(c->options, t))
 		cp_buf_str(out, "       its frame pointer is not known while it sleeps: "
 				"--stop interrupts it\n");
+}
+
+/* The first thread is the one that it came to. */
+static void show_end(struct cp_buf *out, const struct cp_core *core)
+{
+	if (!core->signal)
+		return;
+	cp_buf_printf(out, "signal %d (%s)", core->signal, strsignal(core->signal));
+	if (core->has_address)
+		cp_buf_printf(out, " at address %#llx", (unsigned long long)core->address);
+	cp_buf_printf(out, " in thread %d\n", (int)core->threads.items[0].tid);
 }
 
 void cp_stacks_text(struct cp_stacks *c, pid_t pid, const struct cp_look *look, struct cp_buf *out)
@@ -349,8 +425,15 @@ void cp_stacks_text(struct cp_stacks *c, pid_t pid, const struct cp_look *look, 
 	const struct show s = { c->options, look };
 	struct cp_stack_thread *t;
 
-	cp_buf_printf(out, "process %d, %zu thread%s\n", (int)pid, c->threads.count,
-		      c->threads.count == 1 ? "" : "s");
+	cp_buf_printf(out, "%sprocess %d", c->core ? "core file of " : "", (int)pid);
+	if (c->core && *c->core->command) {
+		cp_buf_str(out, " \"");
+		add(out, c->core->command);
+		cp_buf_str(out, "\"");
+	}
+	cp_buf_printf(out, ", %zu thread%s\n", c->threads.count, c->threads.count == 1 ? "" : "s");
+	if (c->core)
+		show_end(out, c->core);
 	cp_vec_for_each(&c->threads, t)
 		if (!t->shown)
 			show_thread(&s, c, t, out);
@@ -415,6 +498,21 @@ static void json_frame(struct cp_json *j, const struct cp_stack_options *o,
 	cp_json_end(j, '}');
 }
 
+static void json_core(struct cp_json *j, const struct cp_core *core)
+{
+	cp_json_begin(j, "core", '{');
+	cp_json_str(j, "command", *core->command ? core->command : NULL);
+	if (core->signal)
+		cp_json_u64(j, "signal", (uint64_t)core->signal);
+	else
+		cp_json_null(j, "signal");
+	if (core->has_address)
+		cp_json_hex(j, "address", core->address);
+	else
+		cp_json_null(j, "address");
+	cp_json_end(j, '}');
+}
+
 void cp_stacks_json(const struct cp_stacks *c, pid_t pid, struct cp_buf *out)
 {
 	struct cp_json j = { .out = out, .pretty = true };
@@ -423,6 +521,8 @@ void cp_stacks_json(const struct cp_stacks *c, pid_t pid, struct cp_buf *out)
 
 	cp_json_begin(&j, NULL, '{');
 	cp_json_u64(&j, "pid", (uint64_t)pid);
+	if (c->core)
+		json_core(&j, c->core);
 	cp_json_begin(&j, "threads", '[');
 	cp_vec_for_each(&c->threads, t) {
 		char state[2] = { t->state ? t->state : '?', 0 };

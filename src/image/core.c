@@ -7,9 +7,11 @@
  *     NT_PRSTATUS  one a thread     NT_PRPSINFO  the process
  *     NT_FILE      what was mapped  NT_AUXV      where the program's headers are
  *     NT_FPREGSET, NT_X86_XSTATE    of the thread whose NT_PRSTATUS came before
+ *     NT_SIGINFO   the signal, of the first thread
  */
 #include "image/core.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/procfs.h>
@@ -21,6 +23,7 @@
 
 #define NOTES_MAX (UINT64_C(64) << 20)
 #define FILES_MAX 65536
+#define HEAD 4096 /* bytes of a file that a core has: its first page */
 
 struct reading {
 	struct cp_core *core;
@@ -71,6 +74,8 @@ static void read_status(struct reading *r, struct cp_cursor c)
 	if (!bytes)
 		return;
 	memcpy(&status, bytes, sizeof(status));
+	if (!r->core->threads.count)
+		r->core->signal = status.pr_cursig;
 	thread.tid = status.pr_pid;
 	thread.registers = bytes + offsetof(struct elf_prstatus, pr_reg);
 	thread.size = sizeof(status.pr_reg);
@@ -90,11 +95,37 @@ static void read_vectors(struct reading *r, struct cp_cursor c)
 	t->vectors_size = size;
 }
 
-static void read_note(struct reading *r, uint32_t type, struct cp_cursor c)
+static void read_process(struct reading *r, struct cp_cursor c)
 {
 	struct elf_prpsinfo process;
-	const uint8_t *bytes;
+	const uint8_t *bytes = cp_cursor_bytes(&c, sizeof(process));
 
+	if (!bytes)
+		return;
+	memcpy(&process, bytes, sizeof(process));
+	r->core->pid = process.pr_pid;
+	memcpy(r->core->command, process.pr_fname, sizeof(process.pr_fname));
+}
+
+/* What it is about is an address where the processor found fault. */
+static void read_signal(struct reading *r, struct cp_cursor c)
+{
+	const uint8_t *bytes = cp_cursor_bytes(&c, sizeof(siginfo_t));
+	siginfo_t si;
+
+	if (!bytes || r->core->threads.count != 1)
+		return;
+	memcpy(&si, bytes, sizeof(si));
+	if (si.si_code <= 0 || si.si_code == SI_KERNEL ||
+	    (si.si_signo != SIGSEGV && si.si_signo != SIGBUS && si.si_signo != SIGILL &&
+	     si.si_signo != SIGFPE))
+		return;
+	r->core->has_address = true;
+	r->core->address = (uintptr_t)si.si_addr;
+}
+
+static void read_note(struct reading *r, uint32_t type, struct cp_cursor c)
+{
 	switch (type) {
 	case NT_PRSTATUS:
 		read_status(r, c);
@@ -104,11 +135,10 @@ static void read_note(struct reading *r, uint32_t type, struct cp_cursor c)
 		read_vectors(r, c);
 		break;
 	case NT_PRPSINFO:
-		bytes = cp_cursor_bytes(&c, sizeof(process));
-		if (!bytes)
-			break;
-		memcpy(&process, bytes, sizeof(process));
-		r->core->pid = process.pr_pid;
+		read_process(r, c);
+		break;
+	case NT_SIGINFO:
+		read_signal(r, c);
 		break;
 	case NT_FILE:
 		read_files(r, c);
@@ -183,6 +213,8 @@ static CP_ERROR read_core(struct cp_core *core)
 			read_notes(&r, p);
 		if (p->p_type == PT_LOAD && !add_mapping(core, p))
 			return cp_error_nomem();
+		core->cut |= p->p_filesz > core->elf->size ||
+			     p->p_offset > core->elf->size - p->p_filesz;
 		if (p->p_type != PT_LOAD || !p->p_filesz || p->p_vaddr + p->p_filesz < p->p_vaddr)
 			continue;
 		if (!cp_vec_push(&core->parts,
@@ -219,7 +251,11 @@ CP_ERROR cp_core_open(const char *path, struct cp_core **ret)
 	if (!err)
 		err = read_core(core);
 	if (!err && !core->threads.count)
-		err = cp_error_new(CP_ERR_FORMAT, 0, "%s: a core file without a thread", path);
+		err = cp_error_new(CP_ERR_FORMAT, 0,
+				   core->cut ? "%s: the core file is cut short, and nothing of its "
+					       "threads is there"
+					     : "%s: a core file without a thread",
+				   path);
 	if (err) {
 		cp_core_destroy(core);
 		return err;
@@ -239,6 +275,24 @@ void cp_core_destroy(struct cp_core *core)
 	free(core->notes);
 	cp_elf_destroy(core->elf);
 	free(core);
+}
+
+bool cp_core_has_mapped(const struct cp_core *core, const struct cp_core_file *file,
+			const char *build_id)
+{
+	char own[2 * CP_BUILD_ID_MAX + 1] = "";
+	void *head = malloc(HEAD);
+	struct cp_elf *elf = NULL;
+
+	if (head && cp_core_read(core, file->start, head, HEAD) == HEAD &&
+	    !memcmp(head, ELFMAG, SELFMAG))
+		cp_error_free(cp_elf_open_blob(head, HEAD, file->path, &elf));
+	else
+		free(head);
+	if (elf)
+		cp_elf_build_id_hex(elf, own);
+	cp_elf_destroy(elf);
+	return !*own || !strcmp(own, build_id);
 }
 
 size_t cp_core_read(const struct cp_core *core, uint64_t address, void *buffer, size_t size)

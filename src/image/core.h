@@ -39,6 +39,11 @@ struct cp_core {
 	struct cp_elf *elf; /* owned */
 	char *notes; /* owned */
 	pid_t pid; /* 0: not known */
+	char command[17]; /* "": not known */
+	int signal; /* that it ended by; 0: none, or not known */
+	bool cut; /* the file ends before what it says it has */
+	bool has_address;
+	uint64_t address; /* that the signal is about */
 	CP_VEC(struct cp_core_thread) threads; /* the one that it ended by comes first */
 	CP_VEC(struct cp_core_file) files; /* mappings of files, by address */
 	CP_VEC(struct cp_core_part) parts; /* what is in the core, by address */
@@ -52,5 +57,8 @@ void cp_core_destroy(struct cp_core *core);
 /* Copies up to `size` bytes at `address` of the process; answers how many are in the core
  * from there on: what was never written to may not be. */
 size_t cp_core_read(const struct cp_core *core, uint64_t address, void *buffer, size_t size);
+/* Was a file of this build-id, in hex, mapped there? False only where the core has another one. */
+bool cp_core_has_mapped(const struct cp_core *core, const struct cp_core_file *file,
+			const char *build_id);
 
 #endif

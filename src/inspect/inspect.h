@@ -43,6 +43,9 @@ static inline uint32_t cp_value_limits_pointers(uint32_t depth)
 	return depth > 3 ? depth : 1;
 }
 
+/* The usual ones, but for levels and bytes of a string where they are not 0. */
+struct cp_value_limits cp_value_limits_of(uint32_t depth, uint32_t string);
+
 #define CP_SIGNATURE_ARGUMENTS 1u
 #define CP_SIGNATURE_RESULT 2u
 #define CP_SIGNATURE_LOCALS 4u

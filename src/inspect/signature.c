@@ -17,6 +17,19 @@ const struct cp_value_limits cp_value_limits_default = {
 	.depth = 3, .pointers = 1, .string = 200, .elements = 64, .value = 4096, .total = 65536
 };
 
+struct cp_value_limits cp_value_limits_of(uint32_t depth, uint32_t string)
+{
+	struct cp_value_limits limits = cp_value_limits_default;
+
+	if (depth) {
+		limits.depth = depth;
+		limits.pointers = cp_value_limits_pointers(depth);
+	}
+	if (string)
+		limits.string = string;
+	return limits;
+}
+
 static void set_limits(struct cp_value_limits *to, const struct cp_value_limits *from)
 {
 	*to = from ? *from : cp_value_limits_default;

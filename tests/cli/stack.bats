@@ -443,17 +443,96 @@ down(40)'
 	jq -e '.threads | length == 13' stack.json
 }
 
-@test "what to do with a core file is said" {
-	needs gcc gdb
-	printf 'int main(void) { __builtin_trap(); }\n' >dies.c
+# made PROGRAM: runs it under gdb until a signal ends it, to `core`.
+made() {
+	gdb -batch -nx -iex 'set debuginfod enabled off' -ex run -ex 'generate-core-file core' "$@" >gdb.out 2>&1 </dev/null
+	[ -s core ] || { cat gdb.out >&2; return 1; }
+}
+
+@test "a core file's threads have gdb's frames, arguments and locals, and the signal that ended it" {
+	needs gdb gcc jq
+	cat >dies.c <<-'END'
+		#include <pthread.h>
+		#include <unistd.h>
+		struct item { int id; const char *name; double price; };
+		static volatile int ready;
+		static void *waits(void *arg) { long own = 40 + *(int *)arg; ready = 1; for (;;) pause(); return (void *)own; }
+		static inline __attribute__((always_inline)) int read_it(int *at) { return *at; }
+		__attribute__((noinline)) int reached(struct item *item, int depth)
+		{
+			int twice = 2 * depth;
+			if (depth)
+				return reached(item, depth - 1) + twice;
+			return read_it((int *)(long)(twice + 0x28)) + item->id;
+		}
+		int main(void)
+		{
+			struct item item = { 7, "seven", 1.5 };
+			pthread_t t;
+			int two = 2;
+			pthread_create(&t, NULL, waits, &two);
+			while (!ready) usleep(1000);
+			return reached(&item, 3);
+		}
+	END
+	gcc -g -O0 -pthread -o dies dies.c
+	made ./dies
+	"$CPROF" stack --json --args --locals core >stack.json
+	jq -e '.core == { command: "dies", signal: 11, address: "0x28" }' stack.json
+	jq -r '.threads[].frames[] | select(.image == "dies" and .file != null) | "\(.function):\(.line)"' stack.json >ours
+	gdb -batch -nx -iex 'set debuginfod enabled off' -ex 'echo begin\\n' -ex 'thread apply 1 2 bt' dies core 2>/dev/null |
+		sed -nE '1,/^begin/d; s/^#[0-9]+ +(0x[0-9a-f]+ in )?([a-z_]+) .* at dies\.c:([0-9]+)$/\2:\3/p' >theirs
+	[ "$(wc -l <theirs)" -ge 7 ]
+	diff theirs ours
+	jq -e '.threads[0].frames | map(select(.function == "reached")) | map(.args[1].value) == [0, 1, 2, 3]' stack.json
+	jq -e '.threads[0].frames | map(select(.function == "reached")) | map(.locals[0].value) == [0, 2, 4, 6]' stack.json
+	jq -e '.threads[1].frames[] | select(.function == "waits") | .locals[0].value == 42' stack.json
+	"$CPROF" stack -l core | grep -F 'item={id=7, name="seven", price=1.5}'
+	"$CPROF" stack core >text
+	grep -E '^core file of process [0-9]+ "dies", 2 threads$' text
+	grep -E '^signal 11 \(Segmentation fault\) at address 0x28 in thread [0-9]+$' text
+	grep -F 'read_it at' text
+	not grep -F 'read_it at' <<<"$("$CPROF" stack --no-inlines core)"
+	gdb -batch -nx -iex 'set debuginfod enabled off' -ex 'info registers rbx rip' dies core 2>/dev/null |
+		sed -nE 's/^(rbx|rip) +(0x[0-9a-f]+).*/\1 \2/p' >theirs
+	"$CPROF" stack --json --registers core |
+		jq -r '.threads[0].frames[0].registers | "rbx \(.rbx)", "rip \(.rip)"' | diff theirs -
+}
+
+@test "a core file: what can't be known of it is said" {
+	needs gdb gcc python3
+	printf 'int f(int n) { volatile char pad[2000]; pad[0] = n; return f(n + 1) + pad[0]; }\nint main(void) { return f(0); }\n' >dies.c
 	gcc -g -o dies dies.c
-	gdb -batch -nx -ex run -ex 'generate-core-file core' ./dies >gdb.out 2>&1 </dev/null
+	made ./dies
 	separately "$CPROF" stack core
+	assert_success
+	assert_equal "$stderr" ''
+	grep -E '^       \.\.\. the same [0-9]{4} times more, up to #[0-9]{4}$' <<<"$output"
+	grep -E '^  #[0-9]{4} .* main\+' <<<"$output"
+	not grep -F 'cannot be followed' <<<"$output"
+	head -c "$(($(stat -c %s core) / 2))" core >short # gdb's notes are at the end
+	separately "$CPROF" stack short
+	assert_failure 1
+	assert_equal "$stderr" 'cprof: short: the core file is cut short, and nothing of its threads is there'
+	python3 -c '
+import struct
+core = bytearray(open("core", "rb").read())
+count, = struct.unpack_from("<H", core, 56)
+struct.pack_into("<Q", core, 64 + 56 * (count - 1) + 32, 1 << 40) # bytes of the last segment
+open("short", "wb").write(core)'
+	separately "$CPROF" stack short
+	assert_success
+	assert_equal "$stderr" 'cprof: warning: the core file is cut short: what is missing is unreadable'
+	printf 'int main(void) { return 1; }\n' | gcc -g -x c -o dies -
+	separately "$CPROF" stack core
+	assert_success
+	grep -F 'dies is not the file that the core was made with' <<<"$stderr"
+	separately "$CPROF" stack --stop core
 	assert_failure 2
-	grep -F "'core' is a core file, and no process" <<<"$stderr"
-	grep -F 'cprof inspect --thread=all --frame=0 core' <<<"$stderr"
-	"$CPROF" inspect --thread=all --frame=0 core | grep -F main
+	grep -F "'core' is a core file" <<<"$stderr"
 	separately "$CPROF" stack dies
 	assert_failure 2
-	grep -F "'dies' is not the number of a process" <<<"$stderr"
+	grep -F "'dies' is neither the number of a process nor a core file" <<<"$stderr"
+	separately "$CPROF" stack nothing
+	assert_failure 2
 }

@@ -146,20 +146,20 @@ static void test_large(void)
 	struct model m;
 	int fd = scratch_file();
 
-	model_write(dup(fd), 7, 500000);
+	model_write(dup(fd), 7, 600000);
 	bytes = file_bytes(fd);
 	CHECK(bytes.size >= CP_RECORD_LARGE);
 	CHECK_OK(cp_record_load_bytes(bytes.bytes, bytes.size, "memory", &whole));
 	r = load_file(fd);
 	CHECK(r && whole && r->file && !cp_record_samples(r));
-	CHECK_U64(cp_record_sample_count(r), 500000);
+	CHECK_U64(cp_record_sample_count(r), 600000);
 	CHECK_U64(cp_record_samples_end(r), cp_record_samples_end(whole));
 	c.with = cp_record_samples(whole);
 	CHECK_OK(cp_record_each_sample(r, compare_sample, &c));
 	CHECK_U64(c.count, 100000); /* it had enough */
 	CHECK_U64(c.same, c.count);
 	CHECK_OK(cp_record_need_samples(r));
-	model_make(&m, 7, 500000);
+	model_make(&m, 7, 600000);
 	CHECK(model_contains(&m, r));
 	model_free(&m);
 	cp_record_destroy(r);

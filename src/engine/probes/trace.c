@@ -371,15 +371,8 @@ void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string)
 	cprof_session *s = cprof_session_current();
 	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
 
-	if (!c)
-		return;
-	s->limits = cp_value_limits_default;
-	if (depth) {
-		s->limits.depth = depth;
-		s->limits.pointers = cp_value_limits_pointers(depth);
-	}
-	if (string)
-		s->limits.string = string;
+	if (c)
+		s->limits = cp_value_limits_of(depth, string);
 }
 
 bool cprof_current_call(cprof_call *ret)
