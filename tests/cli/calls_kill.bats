@@ -210,3 +210,54 @@ at_calls() {
 	under -t program,lib:libc* --max-rate=0 -- blocked_signals
 	assert_equal "$under" "status 0, blocked_signals: ok N threads, N signals"
 }
+
+# What stands in the text is of one that is alive: who is refused leaves it alone.
+@test "a second cprof is refused and takes nothing from the first" {
+	needs gcc jq
+	cat >asked.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile long n;
+__attribute__((noinline)) void work(void) { n++; }
+int main(void)
+{
+	sigset_t set;
+	char byte;
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	while (read(0, &byte, 1) == 1)
+		for (int i = 0; i < 10; i++) work();
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGTRAP);
+	sigpending(&set);
+	printf("%ld %d\n", n, sigismember(&set, SIGTRAP));
+	return 0;
+}
+END
+	gcc -O1 -g -o asked asked.c
+	for how in '' --traps '-t lib:libc* --traps'; do
+		rm -f in out
+		mkfifo in
+		# shellcheck disable=SC2086
+		"$CPROF" run -q -o first.data --max-rate=0 -t work $how -- ./asked <in >out 3>&- &
+		started+=($!)
+		exec {feed}>in
+		until_true test -s out # the program is ready
+		for second in stack 'stack --stop' 'attach -d 1 -o second.data' 'attach -t work -d 1 -o second.data'; do
+			printf x >&"$feed"
+			# shellcheck disable=SC2086
+			run "$CPROF" $second "$(head -n 1 out)"
+			assert_failure 1
+			assert_line --regexp '^cprof: process [0-9]+ \(cprof-tracer\) traces it already: only one'
+			printf x >&"$feed"
+		done
+		exec {feed}>&-
+		wait "${started[-1]}" || complain "$how: ended with $?"
+		assert_equal "$(tail -n 1 out)" '80 1'
+		assert_equal "$("$CPROF" report --json first.data | jq '[.calls.functions[] | select(.function == "work").calls] | add')" 80
+	done
+	no_complaints
+}

@@ -18,6 +18,7 @@
 #include "engine/target/family.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
+#include "tracer/known/proc.h"
 #include "tracer/restore.h"
 #include "tracer/tracer.h"
 
@@ -77,11 +78,16 @@ static void send_another(cprof_session *s)
 	cp_error_free(err);
 }
 
-void engine_restore(int32_t pid)
+void engine_restore(const cprof_session *s, int32_t pid)
 {
+	const pid_t tracer = proc_tracer_of(pid);
 	size_t restored = 0;
-	struct cp_error *err = cp_restore_text(pid, &restored);
+	struct cp_error *err;
 
+	/* What is there may be that one's, which is alive. */
+	if (tracer && tracer != s->tracer)
+		return;
+	err = cp_restore_text(pid, &restored);
 	if (err)
 		cp_debug("text of %d: %s", pid, err->what);
 	else if (restored)
@@ -100,5 +106,5 @@ void engine_arm_restore(cprof_session *s)
 	send_another(s);
 	for (i = 0; i < s->processes.count; i++)
 		if (is_left(s, s->processes.items[i]))
-			engine_restore(s->processes.items[i]->pid);
+			engine_restore(s, s->processes.items[i]->pid);
 }

@@ -11,6 +11,6 @@
  * processes. */
 void engine_arm_restore(cprof_session *s);
 /* Takes out the breakpoints that a killed tracer left in the process. */
-void engine_restore(int32_t pid);
+void engine_restore(const cprof_session *s, int32_t pid);
 
 #endif

@@ -160,13 +160,14 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 
 	CP_TRY(engine_check_target(pid, &pid));
 	started = start_time(pid);
-	engine_restore(pid); /* takes out what a cprof left that was killed */
 	rq.pid = pid;
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	if (answer.errnum)
 		return engine_explain_attach(pid, &answer);
 	if (start_time(pid) != started)
 		return cp_error_new(CP_ERR_GONE, 0, "process %d ended while attaching", (int)pid);
+	/* Takes out what a killed cprof left where the tracer could not. Not before it is ours. */
+	engine_restore(s, pid);
 	s->target = pid;
 	s->attached = true;
 	s->probes = rq.flags & CP_TRACE_PROBES;
