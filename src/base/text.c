@@ -343,7 +343,7 @@ static size_t edits(const char *a, size_t a_size, const char *b, size_t b_size)
 struct cp_text_near cp_text_near(const char *typed, size_t size)
 {
 	/* A third of the text may be wrong. */
-	return (struct cp_text_near){ typed, size, NULL, size / 3 + 2 };
+	return (struct cp_text_near){ typed, size, NULL, size / 3 + 1 };
 }
 
 void cp_text_near_try(struct cp_text_near *near, const char *name)

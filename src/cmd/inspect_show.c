@@ -121,6 +121,10 @@ static void show_json(struct cp_inspect *i, const char *expression, const struct
 	add_lacks(j, v);
 	if (i->torn)
 		cp_json_bool(j, "torn", true);
+	if (i->in.library)
+		cp_json_str(j, "image", i->in.library);
+	if (i->in.library && i->in.library_file)
+		cp_json_str(j, "file", i->in.library_file);
 	if (i->in.notes.count) {
 		cp_json_begin(j, "notes", '[');
 		cp_vec_for_each(&i->in.notes, note)
@@ -187,6 +191,7 @@ void cp_inspect_forget_notes(struct cp_inspect *i)
 	cp_vec_for_each(&i->in.notes, note)
 		free(*note);
 	i->in.notes.count = 0;
+	i->in.library = i->in.library_file = NULL;
 }
 
 void cp_inspect_forget(struct cp_inspect *i)

@@ -113,6 +113,36 @@ struct cp_thing cp_inspected_global(struct cp_inspected *in, const struct cp_obj
 
 /* ---- names ---- */
 
+/* Takes what is to be noted, once. */
+static void add_note(struct cp_inspected *in, struct cp_buf *text)
+{
+	char **note;
+
+	cp_buf_u8(text, 0);
+	cp_vec_for_each(&in->notes, note)
+		if (!text->failed && !strcmp(*note, (char *)text->bytes))
+			text->size = 1;
+	if (text->size == 1 || text->failed || !cp_vec_push(&in->notes, (char *)text->bytes))
+		cp_buf_free(text);
+}
+
+/* Says which library has what a name was found to be; `file`: that it is declared in, or
+ * NULL. */
+static void note_library(struct cp_inspected *in, const struct cp_object *o, const char *name,
+			 const char *file)
+{
+	struct cp_buf text = { 0 };
+
+	if (o->program)
+		return;
+	in->library = in->library ? in->library : o->path;
+	in->library_file = in->library == o->path && !in->library_file ? file : in->library_file;
+	cp_buf_printf(&text, "%s is of %s", name, cp_basename(o->path));
+	if (file)
+		cp_buf_printf(&text, ", %s", cp_basename(file));
+	add_note(in, &text);
+}
+
 static void note_others(struct cp_inspected *in, const struct cp_globals *found)
 {
 	const struct cp_global *g;
@@ -130,9 +160,7 @@ static void note_others(struct cp_inspected *in, const struct cp_globals *found)
 	}
 	if (found->list.count > 4)
 		cp_buf_printf(&text, " and %zu more", found->list.count - 4);
-	cp_buf_u8(&text, 0);
-	if (text.size == 1 || text.failed || !cp_vec_push(&in->notes, (char *)text.bytes))
-		cp_buf_free(&text);
+	add_note(in, &text);
 }
 
 static struct cp_named_global *known_global(struct cp_inspected *in, const char *key)
@@ -147,8 +175,8 @@ static struct cp_named_global *known_global(struct cp_inspected *in, const char 
 
 /* Looks for it in one object; *ret stays NULL where it is not. */
 static CP_ERROR look_in(struct cp_inspected *in, struct cp_object *object,
-			const struct cp_global_query *query, const char *key,
-			struct cp_named_global *ret, const char **near)
+			const struct cp_global_query *query, struct cp_named_global *ret,
+			const char **near)
 {
 	struct cp_globals *found = calloc(1, sizeof(*found));
 	struct cp_error *err = found ? NULL : cp_error_nomem();
@@ -159,15 +187,29 @@ static CP_ERROR look_in(struct cp_inspected *in, struct cp_object *object,
 		free(found);
 		return err ? err : cp_error_nomem();
 	}
-	if (!found->list.count) {
+	if (found->list.count)
+		*ret = (struct cp_named_global){ .found = found, .in = object };
+	else
 		*near = *near ? *near : found->near;
-		return NULL;
+	return NULL;
+}
+
+/* A name means that; *key is taken where it is to be remembered. */
+static CP_ERROR choose_global(struct cp_inspected *in, const struct cp_named_global *global,
+			      char **key, const char *name, struct cp_thing *ret)
+{
+	struct cp_named_global known = *global;
+
+	if (!known.key) {
+		known.key = *key;
+		if (!cp_vec_push(&in->known, known))
+			return cp_error_nomem();
+		*key = NULL;
 	}
-	*ret = (struct cp_named_global){ strdup(key), found, object };
-	if (ret->key && cp_vec_push(&in->known, *ret))
-		return NULL;
-	free(ret->key);
-	return cp_error_nomem();
+	note_library(in, known.in, name, known.found->list.items[0].file);
+	note_others(in, known.found);
+	*ret = cp_inspected_global(in, known.in, &known.found->list.items[0]);
+	return NULL;
 }
 
 /* What no debug information tells of may have a symbol: a place without a type. */
@@ -291,6 +333,51 @@ static CP_ERROR no_variable(struct cp_inspected *in, const char *name, const cha
 	return near ? cp_error_hint(err, "did you mean %s?", near) : err;
 }
 
+/* What the program has of that name, and what others see of its libraries. A static of a
+ * file of a library's is remembered in *own: nobody can have meant it by that name. */
+static CP_ERROR find_global(struct cp_inspected *in, const struct cp_global_query *query,
+			    struct cp_named_global *ret, struct cp_named_global *own,
+			    struct cp_thing *thing_ret, bool *done_ret, const char **near)
+{
+	struct cp_named_global found;
+	struct cp_object *o;
+
+	cp_vec_for_each(&in->objects.list, o) {
+		found = (struct cp_named_global){ 0 };
+		CP_TRY(look_in(in, o, query, &found, near));
+		if (found.found &&
+		    (o->program || query->file || found.found->list.items[0].external)) {
+			*ret = found;
+			return NULL;
+		}
+		*own = own->found ? *own : found;
+		/* A library's variable is not what a function of the program is meant by. */
+		*done_ret = !query->file && o->program &&
+			    (function_of(in, o, query->name, thing_ret) ||
+			     enumerator_of(in, true, query->name, thing_ret));
+		if (*done_ret)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* What no debug information tells of: by symbols, but those of `but`. */
+static bool find_symbol(struct cp_inspected *in, const char *name, const struct cp_object *but,
+			struct cp_thing *ret)
+{
+	struct cp_object *o;
+
+	cp_vec_for_each(&in->objects.list, o)
+		if (o != but && symbol_of(o, name, ret)) {
+			note_library(in, o, name, NULL);
+			return true;
+		}
+	cp_vec_for_each(&in->objects.list, o)
+		if (o != but && function_of(in, o, name, ret))
+			return true;
+	return false;
+}
+
 static CP_ERROR find_variable(void *ctx, const char *name, const char *file, struct cp_thing *ret)
 {
 	const struct cp_global_query query = { .name = cp_starts_with(name, "::") ? name + 2 : name,
@@ -298,41 +385,27 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 	struct cp_inspected *in = ctx;
 	CP_FREE char *key = NULL;
 	const struct cp_named_global *known;
-	struct cp_named_global found = { 0 };
+	struct cp_named_global found = { 0 }, own = { 0 };
 	const char *near = NULL;
-	struct cp_object *o;
+	bool done = false;
 
 	if (!file && in->frames && cp_frames_find(in->frames, name, ret))
 		return NULL;
 	if (asprintf(&key, "%s\n%s", file ? file : "", name) < 0)
 		return cp_error_nomem();
 	known = known_global(in, key);
-	cp_vec_for_each(&in->objects.list, o) {
-		if (known || found.found)
-			break;
-		CP_TRY(look_in(in, o, &query, key, &found, &near));
-		/* A library's variable is not what a function of the program is meant by. */
-		if (!file && !found.found && o->program &&
-		    (function_of(in, o, query.name, ret) ||
-		     enumerator_of(in, true, query.name, ret)))
-			return NULL;
-	}
-	known = known ? known : found.found ? &found : NULL;
-	if (known) {
-		note_others(in, known->found);
-		*ret = cp_inspected_global(in, known->in, &known->found->list.items[0]);
+	if (!known)
+		CP_TRY(find_global(in, &query, &found, &own, ret, &done, &near));
+	if (done)
 		return NULL;
-	}
-	cp_vec_for_each(&in->objects.list, o)
-		if (!file && symbol_of(o, query.name, ret))
-			return NULL;
-	cp_vec_for_each(&in->objects.list, o)
-		if (!file && function_of(in, o, query.name, ret))
-			return NULL;
-	if (!file && enumerator_of(in, false, query.name, ret))
+	if (known || found.found)
+		return choose_global(in, known ? known : &found, &key, query.name, ret);
+	if (!file && (find_symbol(in, query.name, own.in, ret) ||
+		      enumerator_of(in, false, query.name, ret) ||
+		      (*name != ':' && function_within(in, name, ret))))
 		return NULL;
-	if (!file && *name != ':' && function_within(in, name, ret))
-		return NULL;
+	if (own.found)
+		return choose_global(in, &own, &key, query.name, ret);
 	return no_variable(in, name, file, near);
 }
 

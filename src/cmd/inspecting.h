@@ -25,6 +25,9 @@ struct cp_inspected {
 	CP_VEC(struct cp_globals *) globals; /* that were found: their names and places */
 	CP_VEC(struct cp_found *) types;
 	CP_VEC(char *) notes; /* what is to be said of the names in the last expression */
+	/* The library that has the first of them that the program has not, and the file in which
+	 * it is declared; NULL: there is none, nobody says. */
+	const char *library, *library_file;
 	CP_VEC(struct cp_named_global {
 		char *key;
 		struct cp_globals *found;

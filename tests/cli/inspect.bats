@@ -547,3 +547,57 @@ END
 	wait "$pid"
 	assert_equal "$(sed 's/^[0-9:.]* //' text)$(<errors)" 'steady = 5'
 }
+
+@test "what only a library has is said to be its, a static of a file of its comes last" {
+	needs gcc jq
+	cat >held.c <<-'END'
+		static int inner = 5, both = 6;
+		int outer = 7;
+		int held(void)
+		{
+			return inner++ + outer + both++;
+		}
+	END
+	gcc -g -shared -fPIC -o libheld.so held.c
+	gcc -g -o holds -x c - -L. -lheld -Wl,-rpath,"$PWD" <<-'END'
+		#include <stdio.h>
+		int held(void);
+		int own = 4;
+		static int both(void) { return own; }
+		int main(void)
+		{
+			char c;
+			setvbuf(stdout, NULL, _IONBF, 0);
+			puts("ready");
+			return held() + both() + (getchar() == c);
+		}
+	END
+	begin holds
+	inspect own inner outer 'inner + inner' "'held.c'::inner"
+	jq -c '.[] | [.expression, .value, (.image // "" | split("/")[-1]), (.file // "" | split("/")[-1]), .notes]' json >got
+	diff - got <<-'END'
+		["own",4,null,null,null]
+		["inner",6,"libheld.so","held.c",["inner is of libheld.so, held.c"]]
+		["outer",7,"libheld.so","held.c",["outer is of libheld.so, held.c"]]
+		["inner + inner",12,"libheld.so","held.c",["inner is of libheld.so, held.c"]]
+		["'held.c'::inner",6,"libheld.so","held.c",["inner is of libheld.so, held.c"]]
+	END
+	# The function is the program's; who names the file means the other one.
+	inspect both "'held.c'::both"
+	jq -c '.[] | [.type, (.image // "" | split("/")[-1])]' json | diff - <(
+		echo '["? (*)(...)",null]'
+		echo '["int","libheld.so"]'
+	)
+	finish
+}
+
+@test "what may have been meant is near to what was typed" {
+	needs gcc
+	gcc -g -o near -x c - <<<'int nosev, tpi, counter; int main(void) { return nosev + tpi + counter; }'
+	for name in nosuch this; do
+		separately "$CPROF" inspect near "$name"
+		[[ $stderr != *"did you mean"* ]] || complain "$stderr"
+	done
+	separately "$CPROF" inspect near countr
+	[[ $stderr == *"did you mean counter?"* ]] || complain "$stderr"
+}
