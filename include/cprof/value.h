@@ -27,10 +27,12 @@ typedef enum cprof_value_kind {
 	CPROF_VALUE_ENUM, /* u.i, and `symbol` its name, or names joined by " | "; NULL: none. Of
 			     size 0: what could hold something does not, by the word `symbol` */
 	CPROF_VALUE_POINTER, /* u.u; items: what it points to, if that was followed;
-				`symbol`: the function or variable there. To a member: what
-				it is made of, `symbol` the member ("&S::a") or "NULL" */
+				`symbol`: the function or variable there, or, of Rust, the
+				type that a trait is of. To a member: what it is made of,
+				`symbol` the member ("&S::a") or "NULL" */
 	CPROF_VALUE_STRING, /* u.text; `address` is where it is */
-	CPROF_VALUE_STRUCT, /* items: members and bases */
+	CPROF_VALUE_STRUCT, /* items: members and bases. `symbol`: the class that it is a base of,
+			       where that was asked for, or NULL */
 	CPROF_VALUE_UNION,
 	CPROF_VALUE_ARRAY, /* items */
 	CPROF_VALUE_RAW, /* u.text: bytes without a type */

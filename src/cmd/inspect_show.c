@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cmd/inspect_classes.h"
 #include "cmd/reports.h"
-#include "inspect/bases.h"
 #include "inspect/evaluate.h"
 
 #define LOOKS 6 /* until two in a row agree */
@@ -147,37 +147,11 @@ static void note_registers(struct cp_inspect *i, const cprof_value *v)
 		free(note);
 }
 
-/* Of an object of C++, or what leads to one: of which class it really is. */
-static char *class_of(const struct cp_inspect *i, const struct cp_thing *thing,
-		      const cprof_value *v)
-{
-	const struct cp_type *t = cp_type_strip(thing->type);
-
-	if (!t || v->kind == CPROF_VALUE_ERROR)
-		return NULL;
-	if (t->kind == CP_TYPE_STRUCT && thing->in_memory && !thing->error)
-		return cp_base_class_of(&i->in.env, t, thing->address);
-	if ((t->kind == CP_TYPE_POINTER || t->kind == CP_TYPE_REFERENCE) && t->target &&
-	    v->kind == CPROF_VALUE_POINTER && v->u.u &&
-	    cp_type_strip(t->target)->kind == CP_TYPE_STRUCT)
-		return cp_base_class_of(&i->in.env, t->target, v->u.u);
-	return NULL;
-}
-
-static void note_class(struct cp_inspect *i, const struct cp_thing *thing, const cprof_value *v)
-{
-	char *class = i->rehearsing ? NULL : class_of(i, thing, v), *note;
-
-	if (class && asprintf(&note, "it is a %s", class) >= 0 && !cp_vec_push(&i->in.notes, note))
-		free(note);
-	free(class);
-}
-
 void cp_inspect_show(struct cp_inspect *i, const char *expression, const struct cp_thing *thing,
 		     const cprof_value *v)
 {
 	note_registers(i, v);
-	note_class(i, thing, v);
+	cp_inspect_note_classes(i, expression, thing, v);
 	if (i->o->json)
 		show_json(i, expression, thing, v);
 	else

@@ -13,6 +13,7 @@
 #include "cmd/complain.h"
 #include "cmd/frames.h"
 #include "image/jit.h"
+#include "inspect/bases.h"
 #include "inspect/shapes.h"
 #include "inspect/statics.h"
 #include "inspect/type_names.h"
@@ -539,6 +540,11 @@ static char *variable_at(void *ctx, uint64_t address, uint64_t *offset_ret)
 	return NULL;
 }
 
+static char *class_of(void *ctx, const struct cp_type *type, uint64_t address)
+{
+	return cp_base_class_of(&((struct cp_inspected *)ctx)->env, type, address);
+}
+
 /* ---- opening ---- */
 
 static bool any(void *ctx, const char *path, const char *started_as, bool program)
@@ -671,6 +677,8 @@ void cp_inspected_use_shapes(struct cp_inspected *in, struct cp_shapes *shapes)
 	shapes->find_type = in->env.type;
 	shapes->ctx = in;
 	shapes->template_of = template_of;
+	shapes->class_of = class_of;
+	shapes->type_of_vtable = cp_vtable_type;
 	in->env.shapes = shapes;
 }
 
@@ -701,6 +709,7 @@ void cp_inspected_close(struct cp_inspected *in)
 	cp_vec_for_each(&in->notes, note)
 		free(*note);
 	cp_vec_free(&in->notes);
+	cp_vtables_free(&in->vtables);
 	cp_objects_free(&in->objects);
 	cp_core_destroy(in->core);
 	cp_close_fd(&in->memory_fd);

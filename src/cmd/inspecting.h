@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "cmd/objects.h"
 #include "cmd/reads.h"
+#include "cmd/vtables.h"
 #include "image/find.h"
 #include "image/globals.h"
 #include "image/templates.h"
@@ -44,6 +45,7 @@ struct cp_inspected {
 	struct cp_arena arena; /* of things */
 	struct cp_expression_env env;
 	struct cp_thread_library threads;
+	struct cp_vtables vtables;
 	struct cp_reads *reading; /* notes what is read of a process; borrowed, or NULL */
 	struct cp_frames *frames; /* whose names come first; borrowed, or NULL */
 	char symbol[256];

@@ -213,6 +213,25 @@ char *cp_base_class_of(const struct cp_expression_env *env, const struct cp_type
 	return cp_dynamic_class(&dynamic, type, address);
 }
 
+bool cp_base_whole(const struct cp_expression_env *env, const struct cp_thing *base,
+		   struct cp_thing *ret)
+{
+	struct named named = { env };
+	const struct cp_dynamic_env dynamic = {
+		.memory = env->memory, .variable_at = variable_at, .type = type_named, .ctx = &named
+	};
+	const struct cp_type *whole;
+	uint64_t at;
+
+	if (!env->variable_at || base->error || !base->in_memory || base->bits ||
+	    !is_class(completed(base->type)) ||
+	    cp_dynamic_type(&dynamic, base->type, base->address, &whole, &at) != CP_DYNAMIC_FOUND ||
+	    is_same(completed(whole), completed(base->type)))
+		return false;
+	*ret = cp_thing_at(whole, at);
+	return true;
+}
+
 /* In the whole object that the vtable tells; false: it does not, or has no such thing. */
 static bool in_whole(const struct cp_expression_env *env, const struct cp_type *from,
 		     const struct cp_type *to, uint64_t *address)

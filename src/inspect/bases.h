@@ -16,6 +16,11 @@ struct cp_thing cp_base_of(const struct cp_expression_env *env, const struct cp_
 char *cp_base_class_of(const struct cp_expression_env *env, const struct cp_type *type,
 		       uint64_t address);
 
+/* The whole object that a thing of some class is a base of, by its vtable; false: it is a
+ * whole one, or that can't be told. */
+bool cp_base_whole(const struct cp_expression_env *env, const struct cp_thing *base,
+		   struct cp_thing *ret);
+
 /* Where an object of class `to` is that the one at *address of class `from` is a base of,
  * or has as a base. *error_ret is of cprof_value_error: that can't be told for what is in
  * memory. Classes that have nothing to do with one another leave *address as it is. */

@@ -18,6 +18,7 @@
 #include "inspect/members.h"
 #include "inspect/number.h"
 #include "inspect/shapes.h"
+#include "inspect/traits.h"
 #include "inspect/type_names.h"
 
 #define STEPS_MAX 10000
@@ -80,6 +81,8 @@ static CP_ERROR stands_for(struct evaluation *e, struct cp_thing *a, bool *ret)
 	if (a->error || !shapes)
 		return NULL;
 	CP_TRY(shapes->ops->behind(e->env, a, a, ret));
+	if (!*ret)
+		*ret = cp_trait_behind(e->env, a, a);
 	*a = cp_thing_referred(e->env, *a);
 	return NULL;
 }

@@ -186,6 +186,7 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 			    .left = SEARCH_MAX };
 	const struct cp_type *t = completed(thing->type);
 	const char *text = thing->type && thing->type->text ? thing->type->text : "(unknown)";
+	struct cp_thing whole;
 	struct cp_error *err;
 	struct found found;
 
@@ -211,6 +212,11 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	}
 	if (t->flags & CP_TYPE_DECLARED) {
 		*ret = (struct cp_thing){ .error = CPROF_VALUE_INCOMPLETE };
+		return NULL;
+	}
+	/* It may be one of the class that the object really is of. */
+	if (cp_base_whole(env, thing, &whole) && find(&s, &whole, 0, &found) && !s.ambiguous) {
+		*ret = found.member;
 		return NULL;
 	}
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "%s has no member %s", text, name);

@@ -328,6 +328,10 @@ static void print_pointer(struct cp_buf *out, const cprof_value *v,
 			cp_buf_printf(out, "0x%" PRIx64 " -> ", v->u.u);
 		else
 			cp_buf_u8(out, '&');
+		if (has_text(v->symbol)) {
+			print_name(out, v->symbol);
+			cp_buf_u8(out, ' ');
+		}
 		print(out, to, style, depth + 1);
 	} else if (has_text(v->symbol)) {
 		print_name(out, v->symbol);

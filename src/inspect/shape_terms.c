@@ -161,6 +161,7 @@ bool cp_shape_scope_init(struct cp_shape_scope *scope, const struct cp_expressio
 	scope->env.variable = find_variable;
 	scope->env.type = find_type;
 	scope->env.symbol = NULL;
+	scope->env.variable_at = NULL;
 	scope->env.ctx = scope;
 	return scope->values != NULL;
 }

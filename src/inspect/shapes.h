@@ -85,6 +85,13 @@ struct cp_shapes {
 	 * can't be told. */
 	bool (*template_of)(void *ctx, uint64_t address, const char *constant,
 			    struct cp_template *ret);
+	/* The class that the object of `type` at an address is a base of, to be free()d; NULL: it
+	 * is a whole one, or that can't be told. The function is NULL where nobody asks. */
+	char *(*class_of)(void *ctx, const struct cp_type *type, uint64_t address);
+	/* The type that a vtable of Rust's at an address was made for; NULL: that can't be told.
+	 * *name_ret: its name, which lives as long as these declarations. The function may be
+	 * NULL. */
+	const struct cp_type *(*type_of_vtable)(void *ctx, uint64_t address, const char **name_ret);
 };
 
 struct cp_build;

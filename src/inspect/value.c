@@ -5,8 +5,11 @@
  */
 #include "inspect/value.h"
 
+#include <stdlib.h>
+
 #include "inspect/bytes.h"
 #include "inspect/classify.h"
+#include "inspect/made_types.h"
 #include "inspect/member_pointers.h"
 #include "inspect/notes.h"
 #include "inspect/readable.h"
@@ -382,6 +385,19 @@ static void build_text_at(struct cp_build *b, cprof_value *v, uint64_t address, 
 	}
 }
 
+/* Of which class an object of C++ really is, for those who tell people. */
+static void name_class(struct cp_build *b, cprof_value *v, const struct cp_type *type)
+{
+	const struct cp_shapes *s = b->live ? b->shapes : NULL;
+	char *name;
+
+	if (!s || !s->class_of || v->kind != CPROF_VALUE_STRUCT || v->symbol || !v->address)
+		return;
+	name = s->class_of(s->ctx, type, v->address);
+	v->symbol = name ? cp_arena_copy(b->arena, name, strlen(name) + 1) : NULL;
+	free(name);
+}
+
 static void build_pointee(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			  unsigned depth, unsigned hops)
 {
@@ -410,6 +426,7 @@ static void build_pointee(struct cp_build *b, cprof_value *v, const struct cp_ty
 		cp_build_error(item, CPROF_VALUE_CYCLE, v->u.u);
 	else
 		cp_build_value(b, item, t->target, at, depth + 1, hops);
+	name_class(b, item, t->target);
 	v->items = item;
 	v->count = 1;
 }
@@ -440,6 +457,27 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 		build_pointee(b, v, t, depth, hops);
 }
 
+/* A pointer of Rust's to what has a trait leads to what its vtable was made for. */
+static bool build_trait(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_shapes *s = b->live ? b->shapes : NULL;
+	const struct cp_type *to, *pointer;
+	struct cp_rust_trait words;
+	const char *name = NULL;
+
+	if (!s || !s->type_of_vtable || from.size < 2 * sizeof(uint64_t) ||
+	    !cp_rust_is_trait(t, &words))
+		return false;
+	to = s->type_of_vtable(s->ctx, cp_build_number(from.at + words.vtable, 8), &name);
+	pointer = to ? cp_type_pointer_to(b->arena, to) : NULL;
+	if (!pointer)
+		return false;
+	build_pointer(b, v, pointer, from.at + words.pointer, depth, hops);
+	v->symbol = name;
+	return true;
+}
+
 /* ---- any value ---- */
 
 static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_type *t,
@@ -461,7 +499,7 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 	b->shared_first = is_base ? first : count;
 	b->around[b->around_count].address = from.address;
 	b->around[b->around_count++].type = t;
-	if (cp_build_shape(b, v, t, from, depth, hops))
+	if (build_trait(b, v, t, from, depth, hops) || cp_build_shape(b, v, t, from, depth, hops))
 		;
 	else if (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR)
 		build_array(b, v, t, from, depth, hops);

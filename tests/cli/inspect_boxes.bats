@@ -613,3 +613,118 @@ END
 		finish
 	done
 }
+
+@test "what smart pointers and elements lead to is of the class that typeid says" {
+	needs g++ jq
+	cat >held.cpp <<-'END'
+		#include <atomic>
+		#include <cstdio>
+		#include <cxxabi.h>
+		#include <map>
+		#include <memory>
+		#include <string>
+		#include <typeinfo>
+		#include <variant>
+		#include <vector>
+		namespace ns {
+		struct shape { virtual ~shape() {} virtual int area() const = 0; };
+		struct square : shape { int side = 4; int area() const override { return side * side; } };
+		struct unit : square { int more = 9; };
+		}
+		using namespace ns;
+		std::unique_ptr<shape> unique(new square);
+		std::shared_ptr<shape> shared(new unit);
+		std::weak_ptr<shape> weak = shared;
+		std::atomic<shape *> atomic(unique.get());
+		std::variant<int, std::unique_ptr<shape>> either = std::unique_ptr<shape>(new unit);
+		std::vector<std::unique_ptr<shape>> row;
+		std::map<std::string, std::shared_ptr<shape>> named;
+		struct holder { int n; square *inside; shape *none; } whole = { 1, new unit, nullptr };
+		square plain, *to_plain = &plain;
+		static void say(const char *what, const shape &s)
+		{
+			std::printf("%s %s\n", what, abi::__cxa_demangle(typeid(s).name(), nullptr, nullptr, nullptr));
+		}
+		int main()
+		{
+			row.emplace_back(new square);
+			row.emplace_back(nullptr);
+			row.emplace_back(new unit);
+			named["one"] = shared;
+			say("unique", *unique);
+			say("shared", *shared);
+			say("weak", *weak.lock());
+			say("atomic", *atomic.load());
+			say("either", *std::get<1>(either));
+			say("row[0]", *row[0]);
+			say("row[2]", *row[2]);
+			say("named[\"one\"]", *named["one"]);
+			say("whole.inside", *whole.inside);
+			std::puts("ready");
+			std::fflush(stdout);
+			return std::getchar();
+		}
+	END
+	for compiler in "g++ -g" "clang++ -g -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		$compiler -std=c++20 -o held held.cpp
+		begin held
+		inspect unique shared weak atomic either row named whole plain to_plain
+		jq -r '.[] | .expression as $e | .notes // [] | .[] | sub("^it is a "; $e + " ") | sub(" is a "; " ")' json >got
+		grep -v ready said | diff - got
+		# Members of that class are found, too.
+		inspect 'unique->side' 'shared->more' 'row[2]->more' 'whole.inside->more' 'unique->side == 4'
+		jq -c '[.[].value]' json | diff - <(echo '[4,9,9,9,true]')
+		separately "$CPROF" inspect "$pid" 'unique->more'
+		[[ $stderr == *"shape has no member more"* ]] || complain "$stderr"
+		finish
+	done
+}
+
+@test "what a trait is of is what the program says that it is, and read as that" {
+	needs rustc jq
+	cat >traits.rs <<-'END'
+		use std::any::Any;
+		trait Speak { fn name(&self) -> &'static str { std::any::type_name::<Self>() } }
+		#[derive(Debug)] struct Dog { age: u8, legs: i32 }
+		#[derive(Debug)] struct Cat(i32, f64);
+		impl Speak for Dog {}
+		impl Speak for Cat {}
+		impl<T> Speak for Vec<T> {}
+		#[inline(never)]
+		fn hold(dog: &dyn Speak, cat: Box<dyn Speak>, row: &dyn Speak, any: &dyn Any, some: Option<&dyn Speak>) {
+			println!("dog {}\ncat {}\nrow {}\nany i32", dog.name(), cat.name(), row.name());
+			println!("some {}\nready", some.unwrap().name());
+			let mut s = String::new();
+			std::io::stdin().read_line(&mut s).unwrap();
+			std::hint::black_box((&dog, &cat, &row, &any, &some));
+		}
+		fn main() {
+			let dog = Dog { age: 3, legs: 4 };
+			println!("{:?}", (&dog, Cat(7, 1.5), dog.age, dog.legs));
+			hold(&dog, Box::new(Cat(7, 1.5)), &vec![1u16, 2], &5i32, Some(&dog));
+		}
+	END
+	for mangling in legacy v0; do
+		rustc --edition 2021 -g -C symbol-mangling-version=$mangling -o traits traits.rs 2>warnings || {
+			grep -q -e nightly -e unstable-options warnings && continue
+			cat warnings >&2
+			return 1
+		}
+		begin traits
+		"$CPROF" inspect --frame=traits::hold "$pid" dog cat row any some >got
+		sed -nE 's/^([a-z]+) = (Some\()?0x[0-9a-f]+ -> (i32|[^ ]*::[^{]+[^ {]) .*/\1 \3/p' got | sed -E 's/, alloc::alloc::Global>/>/' |
+			diff <(sed -nE '/^(dog|cat|row|any|some) /p' said) -
+		"$CPROF" inspect --frame=traits::hold "$pid" '*dog' 'dog->legs + 1' '*cat' '*any' '*row' '*any == 5' |
+			sed 1d >got
+		diff got - <<-'END2'
+			*dog = {age=3, legs=4}
+			dog->legs + 1 = 5
+			*cat = {__0=7, __1=1.5}
+			*any = 5
+			*row = {1, 2}
+			*any == 5 = true
+		END2
+		finish
+	done
+}
