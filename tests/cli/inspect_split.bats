@@ -206,3 +206,61 @@ everything() {
 		[ "$status" -gt 0 ]
 	done
 }
+
+@test "thread-local variables of what is split are what the program says" {
+	needs gcc
+	cat >each.h <<-'END'
+		extern __thread long of_library;
+		long *bump(void);
+	END
+	cat >library.c <<-'END'
+		#include "each.h"
+		static __thread int before = 3;
+		__thread long of_library = 500;
+		long *bump(void) { of_library += before; return &of_library; }
+	END
+	cat >each.c <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include "each.h"
+		__thread char area[AREA] = "area";
+		__thread int first = 11;
+		static __thread int second = 22;
+		__thread long third;
+		static void *tell(void *by)
+		{
+			first += *(int *)by; second -= *(int *)by; third = 7l * *(int *)by;
+			printf("area \"%s\"\nfirst %d\nsecond %d\nthird %ld\nof_library %ld\n", area, first,
+				second, third, *bump());
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			return NULL;
+		}
+		int main(void) { int by = 5; tell(&by); return 0; }
+	END
+	local way linker area name value failed=0
+	for way in "gcc -gdwarf-5" "gcc -gdwarf-4" "gcc -gdwarf-5 -no-pie" "clang -gdwarf-5" "clang -gdwarf-4"; do
+		command -v "${way%% *}" >/dev/null || continue
+		for linker in bfd gold lld; do
+			command -v "ld.$linker" >/dev/null || continue
+			for area in 5 200000; do # offsets that may be addresses, too
+				rm -f ./*.dwo
+				# shellcheck disable=SC2086
+				$way -gsplit-dwarf -DAREA=$area -fuse-ld=$linker -fPIC -c library.c each.c
+				# shellcheck disable=SC2086
+				${way%% *} -fuse-ld=$linker -shared -o libeach.so library.o
+				# shellcheck disable=SC2086
+				${way/-gdwarf-?} -fuse-ld=$linker -pthread -o each each.o -L. -leach -Wl,-rpath,"$PWD"
+				begin each
+				grep -v ready said | while read -r name value; do
+					echo "$name = $value"
+				done >expected
+				"$CPROF" inspect "$pid" area first second third of_library >shown
+				finish
+				diff expected shown || { echo "$way $linker $area"; failed=1; } >&2
+			done
+		done
+	done
+	[ $failed = 0 ]
+}

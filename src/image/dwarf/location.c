@@ -13,6 +13,7 @@
 #include "image/dwarf/attrs.h"
 #include "image/dwarf/list.h"
 #include "image/dwarf/unit.h"
+#include "image/elfsymbols.h"
 
 #define MAX_ENTRIES 1024
 #define MAX_EXPR 4096
@@ -115,6 +116,63 @@ static void put_passed(struct preparing *p)
 	cp_buf_u64(&p->out, die);
 }
 
+static bool is_thread_local(uint8_t op)
+{
+	return op == DW_OP_form_tls_address || op == DW_OP_GNU_push_tls_address;
+}
+
+/* Does a thread-local variable begin at an offset? As far as there are symbols. */
+static bool begins_at(struct cp_elf *elf, uint64_t offset)
+{
+	struct cp_elf_symbols symbols;
+	Elf64_Sym sym;
+	size_t i;
+
+	if (!cp_elf_symbols(elf, cp_elf_symbol_section(elf, SHT_SYMTAB), &symbols))
+		return false;
+	for (i = 1; i < symbols.count; i++)
+		if (cp_elf_symbol(&symbols, i, &sym) && ELF64_ST_TYPE(sym.st_info) == STT_TLS &&
+		    sym.st_shndx != SHN_UNDEF && sym.st_value == offset)
+			return true;
+	return false;
+}
+
+/* What a table of addresses has for a thread-local variable, as an offset. gcc's relocation
+ * asks for the address of what threads begin with, which GNU ld fills in; gold and lld make
+ * an offset of that, too, and other compilers ask for one. */
+static uint64_t thread_local_offset(const struct cp_unit *unit, uint64_t value)
+{
+	const struct cp_unit *u = unit->skeleton ? unit->skeleton : unit;
+	struct cp_elf *elf = u->dwarf->elf;
+	const Elf64_Phdr *p;
+	bool offset, address;
+
+	for (p = elf->segments; p != cp_elf_segments_end(elf); p++) {
+		if (p->p_type != PT_TLS || value < p->p_vaddr || value - p->p_vaddr >= p->p_memsz)
+			continue;
+		if (value >= p->p_memsz)
+			return value - p->p_vaddr;
+		/* It may be either where there is much of it. */
+		offset = begins_at(elf, value);
+		address = begins_at(elf, value - p->p_vaddr);
+		if (offset == address)
+			address = unit->producer && strstr(unit->producer, "GNU ");
+		return address ? value - p->p_vaddr : value;
+	}
+	return value;
+}
+
+/* A number out of the table of addresses. */
+static void put_indexed(struct preparing *p)
+{
+	uint64_t n = cp_cursor_addrx(p->unit, &p->c);
+
+	if (cp_cursor_left(&p->c) && is_thread_local(*p->c.at))
+		n = thread_local_offset(p->unit, n);
+	cp_buf_u8(&p->out, DW_OP_const8u);
+	cp_buf_u64(&p->out, n);
+}
+
 /* Rewrites an operation that only the unit can tell the meaning of; false: it is
  * none of these. */
 static bool rewrite(struct preparing *p, uint8_t op)
@@ -134,8 +192,7 @@ static bool rewrite(struct preparing *p, uint8_t op)
 		return true;
 	case DW_OP_constx:
 	case DW_OP_GNU_const_index:
-		cp_buf_u8(&p->out, DW_OP_const8u);
-		cp_buf_u64(&p->out, cp_cursor_addrx(p->unit, &p->c));
+		put_indexed(p);
 		return true;
 	case DW_OP_const_type:
 	case DW_OP_GNU_const_type:
