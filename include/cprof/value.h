@@ -12,7 +12,8 @@ extern "C" {
 #endif
 
 typedef enum cprof_value_kind {
-	CPROF_VALUE_ERROR = 0, /* can't be read: see `error` */
+	CPROF_VALUE_ERROR = 0, /* can't be read: see `error`; items: what it points to, where that
+				  is known of a pointer that is not */
 	/* INT, UINT, FLOAT of times: `symbol` is the unit ("ms"), or the date in UTC, which
 	 * begins with a digit; else NULL. */
 	CPROF_VALUE_INT, /* signed: u.i */

@@ -348,19 +348,21 @@ static bool stack_operation(struct machine *m, uint8_t op)
 	}
 }
 
-/* Ends a piece of `size` bytes. */
+/* Ends a piece of `size` bits, which is not the whole of it. */
 static void piece(struct machine *m, uint64_t size, uint64_t skip)
 {
 	struct cp_located part = m->now;
 
-	if (m->count == CP_LOCATED_MAX || size > UINT32_MAX || skip > 4096) {
+	if (m->count == CP_LOCATED_MAX || size / 8 > UINT32_MAX || skip / 8 > 4096) {
 		fail(m, CP_LOCATION_BAD);
 		return;
 	}
 	if (!m->described && m->depth)
 		part = (struct cp_located){ .kind = CP_LOCATED_MEMORY, .value = pop(m) };
-	part.size = (uint32_t)size;
-	part.skip = (uint32_t)skip;
+	part.size = (uint32_t)(size / 8);
+	part.skip = (uint32_t)(skip / 8);
+	part.size_bits = size % 8;
+	part.skip_bits = skip % 8;
 	m->parts[m->count++] = part;
 	m->now = (struct cp_located){ 0 };
 	m->described = false;
@@ -370,10 +372,7 @@ static void bit_piece(struct machine *m)
 {
 	uint64_t bits = cp_cursor_uleb(&m->code), offset = cp_cursor_uleb(&m->code);
 
-	if (bits % 8 || offset % 8)
-		fail(m, CP_LOCATION_BAD);
-	else
-		piece(m, bits / 8, offset / 8);
+	piece(m, bits, offset);
 }
 
 static void implicit_value(struct machine *m)
@@ -382,6 +381,12 @@ static void implicit_value(struct machine *m)
 
 	describe(m, CP_LOCATED_BYTES, size);
 	m->now.bytes = cp_cursor_bytes(&m->code, size);
+}
+
+static void implied(struct machine *m)
+{
+	describe(m, CP_LOCATED_IMPLIED, 0);
+	m->now.bytes = cp_cursor_bytes(&m->code, CP_OP_IMPLIED_BYTES);
 }
 
 static void call_frame(struct machine *m)
@@ -422,7 +427,10 @@ static void step(struct machine *m)
 		call_frame(m);
 		break;
 	case DW_OP_piece:
-		piece(m, cp_cursor_uleb(&m->code), 0);
+		number = cp_cursor_uleb(&m->code);
+		if (number > UINT32_MAX)
+			fail(m, CP_LOCATION_BAD);
+		piece(m, number * 8, 0);
 		break;
 	case DW_OP_bit_piece:
 		bit_piece(m);
@@ -449,6 +457,9 @@ static void step(struct machine *m)
 	case CP_OP_PASSED:
 		passed(m);
 		break;
+	case CP_OP_IMPLIED:
+		implied(m);
+		break;
 	case DW_OP_nop:
 	case DW_OP_GNU_uninit:
 		break;
@@ -472,6 +483,7 @@ static enum cp_location_status run(const struct cp_location_env *env, const uint
 		if (m.code.bad)
 			return CP_LOCATION_BAD;
 	}
+	/* Without pieces it is all of it: of no size. */
 	if (m.status == CP_LOCATION_OK && (!m.count || m.described || m.depth))
 		piece(&m, 0, 0);
 	*count_ret = m.count;

@@ -16,6 +16,9 @@ enum cp_located_kind {
 	CP_LOCATED_REGISTER, /* number `value`, by DWARF */
 	CP_LOCATED_VALUE, /* it is `value` */
 	CP_LOCATED_BYTES, /* it is these bytes, in the expression */
+	/* It is a pointer that is nowhere; what it leads to is told by `bytes`, which
+	 * cp_image_implied() reads. */
+	CP_LOCATED_IMPLIED,
 };
 
 struct cp_located {
@@ -24,8 +27,9 @@ struct cp_located {
 	const uint8_t *bytes;
 	uint32_t size; /* bytes of the variable that are here; 0: all */
 	uint32_t skip; /* bytes of the register before those that count */
+	uint8_t size_bits, skip_bits; /* and bits beyond those bytes */
 };
-#define CP_LOCATED_MAX 8
+#define CP_LOCATED_MAX 32
 #define CP_PASSED_MAX 16
 
 /* What a caller passed for parameters that the function has no place for, as gcc makes
@@ -72,6 +76,10 @@ static inline bool cp_location_is_name(uint64_t value)
 #define CP_OP_CONVERT 0xe1
 /* Eight bytes follow, the DIE of a parameter: what the caller passed for it. */
 #define CP_OP_PASSED 0xe2
+/* Three of eight bytes follow: a unit (an address of ours) and the DIE there of what a
+ * pointer leads to, and how far into that. */
+#define CP_OP_IMPLIED 0xe3
+#define CP_OP_IMPLIED_BYTES 24
 
 enum cp_location_status {
 	CP_LOCATION_OK,

@@ -223,6 +223,10 @@ bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct c
  * inlined call, in the frame of the function that it is in. */
 bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t level,
 			     struct cp_arena *arena, struct cp_function_info *ret);
+/* What a pointer leads to whose place is CP_LOCATED_IMPLIED (image/location.h), and how many
+ * bytes into that; `implied` is the place's bytes. As above; the type of it may be NULL. */
+bool cp_image_implied(struct cp_image *image, const uint8_t *implied, struct cp_arena *arena,
+		      struct cp_variable *ret, int64_t *offset_ret);
 /* The end of the prologue of the function at `entry`, by the line table: the
  * function's second row; 0: not known. */
 uint64_t cp_image_prologue_end(struct cp_image *image, struct cp_vaddr entry);

@@ -95,6 +95,8 @@ struct cp_thing cp_base_of(const struct cp_expression_env *env, const struct cp_
 	if (base.error)
 		return base;
 	base.bytes = object->bytes + offset;
+	base.gaps = object->gaps;
+	base.within = object->within + (uint64_t)offset;
 	base.size = t->size;
 	return base;
 }

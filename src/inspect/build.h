@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "inspect/gaps.h"
 #include "inspect/signature.h"
 
 #define CP_VALUE_SHARED 64
@@ -22,13 +23,10 @@ struct cp_value_request {
 	const struct cp_capture *capture;
 	struct cp_value_arena *arena;
 	struct cp_notes *notes; /* NULL: none are taken (notes.h) */
+	const struct cp_value_frame *frame; /* that they are of; NULL: of none */
 };
-/* Bytes at hand: `size` of them are there, of a value that may be longer. */
-struct cp_bytes {
-	const uint8_t *at;
-	uint64_t size;
-	uint64_t address; /* 0: not in memory */
-};
+
+#define CP_IMPLIED_MAX 64
 
 struct cp_build {
 	const struct cp_value_request *request;
@@ -40,6 +38,7 @@ struct cp_build {
 	bool live; /* types are completed when they are met: debug information may be read */
 	bool clipped; /* not all bytes of what is built are at hand, for the limits */
 	unsigned left; /* values */
+	unsigned implied, implied_depth; /* pointers that are nowhere: followed, in a row */
 	/* What is being built and in no memory: its bytes, at an address that nothing has. */
 	struct cp_bytes apart;
 	/* The values that are being built around this one, to notice cycles. */

@@ -61,7 +61,7 @@ static CP_ERROR address_in(struct evaluation *e, struct cp_thing *thing,
 	struct cp_number n;
 
 	*target_ret = t ? t->target : NULL;
-	if (t && t->kind == CP_TYPE_ARRAY && thing->in_memory) {
+	if (t && (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR) && thing->in_memory) {
 		*ret = thing->address;
 		return NULL;
 	}
@@ -104,6 +104,8 @@ static CP_ERROR dereference(struct evaluation *e, struct cp_thing a, struct cp_t
 		*ret = a;
 		return NULL;
 	}
+	if (t && t->kind == CP_TYPE_POINTER && t->target && cp_thing_implied(&a, t->target, 0, ret))
+		return NULL;
 	CP_TRY(address_in(e, &a, &target, &address));
 	*ret = a.error ? a : cp_thing_at(target, address);
 	if (!a.error && (!target || cp_type_strip(target)->kind == CP_TYPE_VOID))
@@ -241,30 +243,19 @@ static CP_ERROR element(struct evaluation *e, struct cp_thing a, int64_t i, stru
 					    (long long)i);
 		ret->bytes = a.bytes + (uint64_t)i * of->size;
 		ret->size = of->size;
+		ret->gaps = a.gaps;
+		ret->within = a.within + (uint64_t)i * of->size;
 		return NULL;
 	}
+	of = t && t->kind == CP_TYPE_POINTER ? cp_type_strip(t->target) : NULL;
+	if (of && cp_thing_implied(&a, t->target, i * (int64_t)of->size, ret))
+		return NULL;
 	CP_TRY(address_in(e, &a, &target, &address));
 	of = target ? cp_type_complete(cp_type_image(target), cp_type_strip(target)) : NULL;
 	if (!a.error && (!of || !of->size))
 		return no_sense("its elements have no size", &a);
 	*ret = a.error ? a : cp_thing_at(target, address + (uint64_t)i * of->size);
 	return NULL;
-}
-
-/* What has elements: Rust's references, which debug information has as pointers, are none
- * of a row of what they lead to. */
-static struct cp_thing elements_of(struct evaluation *e, struct cp_thing a)
-{
-	const struct cp_type *t;
-	const uint8_t *bytes;
-
-	a = cp_thing_referred(e->env, a);
-	t = cp_type_strip(a.type);
-	if (a.error || !t || t->kind != CP_TYPE_POINTER || t->language != CP_LANGUAGE_RUST ||
-	    !t->name || *t->name != '&' || !t->target)
-		return a;
-	bytes = cp_thing_bytes(e->env, &a);
-	return bytes ? cp_thing_at(t->target, cp_build_number(bytes, 8)) : a;
 }
 
 /* What holds an array knows how many there are; an array of C's has what is beside it. */
@@ -289,7 +280,7 @@ static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *
 	int64_t i = 0;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	whole = a = elements_of(e, a);
+	whole = a = cp_thing_elements(e->env, a);
 	err = evaluate(e, n->b, &index);
 	if (err && !a.error && err->code == CP_ERR_NOT_FOUND && n->b->op == CP_OP_NAME &&
 	    !n->b->file)
@@ -339,7 +330,7 @@ static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, s
 	bool done = false;
 
 	CP_TRY(evaluate(e, n->a, &a));
-	whole = a = elements_of(e, a);
+	whole = a = cp_thing_elements(e->env, a);
 	CP_TRY(index_of(e, n->b, &from, &index));
 	if (!index.error)
 		CP_TRY(index_of(e, n->c, &to, &index));

@@ -33,23 +33,6 @@ CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, siz
 	return NULL;
 }
 
-static struct cp_place place_of(const struct cp_signature *s, const struct cp_variable *v,
-				const struct cp_value_frame *frame)
-{
-	struct cp_place place = { .how = CP_PLACE_DIRECT, .count = 1 };
-
-	if (cp_type_is_empty(v->type))
-		return (struct cp_place){ .how = CP_PLACE_EMPTY };
-	if (!v->constant) {
-		cp_locate(s, v, frame->pc.v, frame->cfa_offset, &place);
-		return place;
-	}
-	place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_CONSTANT,
-					     .size = v->value_size,
-					     .bytes = v->value };
-	return place;
-}
-
 /* ---- arrays whose size the frame tells ---- */
 
 /* What a frame's values are made of. */
@@ -83,7 +66,7 @@ static bool count_of(const struct looking *l, const struct cp_type_bound *bound,
 	uint8_t error;
 	size_t size;
 
-	p.place = place_of(s, &v, l->frame);
+	p.place = cp_locate_in_frame(s, &v, l->frame);
 	bytes = cp_parameter_bytes(l->request, &p, &size, &address, &error);
 	if (!bytes || size != sizeof(number))
 		return false;
@@ -140,7 +123,7 @@ static struct cp_parameter *in_scope(const struct looking *l, size_t *count_ret)
 		p->name = v.name;
 		p->type = v.type;
 		p->source = v.constant ? CPROF_SOURCE_CONST : CPROF_SOURCE_DWARF;
-		p->place = place_of(s, &v, frame);
+		p->place = cp_locate_in_frame(s, &v, frame);
 		if (!cp_plan_parameter(s, s->image, p, &unused, &flags))
 			break;
 		++*count_ret;
@@ -187,7 +170,7 @@ static bool begin_prologue(const struct cp_signature *s, const struct cp_capture
 			   const struct cp_value_frame *frame, struct cp_value_arena *arena,
 			   struct prologue *ret)
 {
-	const struct cp_value_request request = { s, capture, arena, NULL };
+	const struct cp_value_request request = { s, capture, arena, NULL, frame };
 	struct cp_vaddr entry = { s->function.low };
 	uint8_t code[PROLOGUE_MAX];
 	size_t size;
@@ -270,7 +253,7 @@ const cprof_value *cp_frame_values(const struct cp_signature *s, const struct cp
 				   const struct cp_value_frame *frame, struct cp_value_arena *arena,
 				   size_t *count_ret)
 {
-	struct cp_value_request request = { s, capture, arena, NULL };
+	struct cp_value_request request = { s, capture, arena, NULL, frame };
 	struct prologue prologue;
 	struct cp_parameter *p;
 	cprof_value *values;
@@ -313,7 +296,7 @@ bool cp_frame_bytes(const struct cp_signature *s, const struct cp_capture *captu
 		    const struct cp_value_frame *frame, size_t position,
 		    struct cp_value_arena *arena, struct cp_value_bytes *ret)
 {
-	struct cp_value_request request = { s, capture, arena, NULL };
+	struct cp_value_request request = { s, capture, arena, NULL, frame };
 	const struct cp_parameter *p = cp_frame_parameter(&request, frame, position);
 	uint8_t error;
 

@@ -56,6 +56,10 @@ static void look(struct lacks *l, const cprof_value *v, unsigned depth)
 {
 	if (depth > DEPTH_MAX)
 		return;
+	if (v->kind == CPROF_VALUE_ERROR && l->follows && v->count) {
+		look(l, v->items, depth + 1);
+		return;
+	}
 	if (v->kind == CPROF_VALUE_ERROR) {
 		tell(l, cp_value_error_name(v->error));
 		return;
@@ -73,7 +77,7 @@ static void look(struct lacks *l, const cprof_value *v, unsigned depth)
 
 static void tell_all(struct lacks *l, const cprof_value *value)
 {
-	if (value->kind != CPROF_VALUE_ERROR)
+	if (value->kind != CPROF_VALUE_ERROR || value->count)
 		look(l, value, 0);
 	if (l->count)
 		cp_buf_u8(l->out, ']');

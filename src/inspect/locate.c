@@ -14,6 +14,7 @@
 #include "inspect/locate.h"
 
 #include "inspect/classify.h"
+#include "inspect/made_types.h"
 
 #include <string.h>
 
@@ -101,6 +102,10 @@ static bool to_piece(const struct cp_arch *arch, const struct cp_located *part,
 		p->where = CP_PIECE_CONSTANT;
 		p->bytes = part->bytes;
 		return part->bytes != NULL;
+	case CP_LOCATED_IMPLIED:
+		p->where = CP_PIECE_IMPLIED;
+		p->bytes = part->bytes;
+		return true;
 	default:
 		p->where = CP_PIECE_NOWHERE;
 		return true;
@@ -243,6 +248,16 @@ struct standing {
 	bool below; /* the frame pointer is known to be below the return address */
 };
 
+/* More pieces than a place has, or such as are not of whole bytes. */
+static bool are_many(const struct cp_located *parts, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count && !parts[i].size_bits && !parts[i].skip_bits; i++)
+		;
+	return i < count || count > CP_PIECES_MAX;
+}
+
 /* Evaluates with names for registers. */
 static enum cp_location_status with_names(const struct standing *f, const struct cp_location *at,
 					  bool again, struct cp_located parts[CP_LOCATED_MAX],
@@ -292,9 +307,9 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 		if (status != CP_LOCATION_OK || count != count_again)
 			status = CP_LOCATION_UNKNOWN; /* a jump, decided by a name */
 	}
-	if (status == CP_LOCATION_UNKNOWN)
+	if (status == CP_LOCATION_UNKNOWN || (status == CP_LOCATION_OK && are_many(parts, count)))
 		put_off(at, base, frame.below, cfa_offset, t->size, ret);
-	if (status != CP_LOCATION_OK)
+	if (ret->how == CP_PLACE_DIRECT || status != CP_LOCATION_OK)
 		return;
 	for (i = 0; i < count && done < t->size; i++) {
 		ret->pieces[i].at = (uint32_t)done;
@@ -318,4 +333,21 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 		fill_padding(t, &ret->pieces[ret->count++]);
 	}
 	ret->how = CP_PLACE_DIRECT;
+}
+
+struct cp_place cp_locate_in_frame(const struct cp_signature *s, const struct cp_variable *v,
+				   const struct cp_value_frame *frame)
+{
+	struct cp_place place = { .how = CP_PLACE_DIRECT, .count = 1 };
+
+	if (cp_type_is_empty(v->type))
+		return (struct cp_place){ .how = CP_PLACE_EMPTY };
+	if (!v->constant) {
+		cp_locate(s, v, frame->pc.v, frame->cfa_offset, &place);
+		return place;
+	}
+	place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_CONSTANT,
+					     .size = v->value_size,
+					     .bytes = v->value };
+	return place;
 }

@@ -23,6 +23,10 @@ bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture
 void cp_locate(const struct cp_signature *signature, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret);
 
+/* The same in the middle of a frame, of a constant, too. */
+struct cp_place cp_locate_in_frame(const struct cp_signature *signature,
+				   const struct cp_variable *v, const struct cp_value_frame *frame);
+
 /* Do members of a value have bytes from `at` up to `end`, or is that padding? */
 bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end);
 

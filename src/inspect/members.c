@@ -54,6 +54,8 @@ static struct cp_thing part(const struct cp_thing *of, uint64_t offset, const st
 	}
 	p.bytes = of->bytes + offset;
 	p.size = t->size;
+	p.gaps = of->gaps;
+	p.within = of->within + offset;
 	return p;
 }
 

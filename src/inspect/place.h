@@ -17,6 +17,7 @@ enum cp_piece_where {
 	CP_PIECE_SUM, /* it is register `number` + `offset`; no register: UINT8_MAX */
 	CP_PIECE_NOWHERE, /* these bytes are not kept */
 	CP_PIECE_CONSTANT, /* these bytes are `bytes` */
+	CP_PIECE_IMPLIED, /* a pointer that is nowhere, to what `bytes` tell: CP_LOCATED_IMPLIED */
 	CP_PIECE_COMPUTED, /* what `location` makes of registers; `number`: CP_COMPUTED_* */
 };
 

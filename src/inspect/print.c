@@ -429,11 +429,15 @@ static void print(struct cp_buf *out, const cprof_value *v, const struct cp_valu
 		return;
 	}
 	switch (v->kind) {
-	case CPROF_VALUE_ERROR:
-		print_error(out, v);
-		break;
 	case CPROF_VALUE_COMPLEX:
 		print_complex(out, v, style, depth);
+		break;
+	case CPROF_VALUE_ERROR:
+		print_error(out, v);
+		if (v->count && !is_deep(style, depth)) { /* a pointer that is nowhere */
+			cp_buf_str(out, " -> ");
+			print(out, v->items, style, depth + 1);
+		}
 		break;
 	case CPROF_VALUE_POINTER:
 		print_pointer(out, v, style, depth);
@@ -692,6 +696,11 @@ static void json(struct json *j, const cprof_value *v, unsigned depth)
 	}
 	switch (v->kind) {
 	case CPROF_VALUE_ERROR:
+		if (v->count && !j->addresses)
+			json(j, v->items, depth + 1);
+		else
+			cp_buf_str(j->out, "null");
+		break;
 	case CPROF_VALUE_VOID:
 		cp_buf_str(j->out, "null");
 		break;

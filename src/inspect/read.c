@@ -196,9 +196,11 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 		return cp_error_nomem();
 	for (i = 0; i < s->parameter_count; i++) {
 		cp_locate(s, &f->parameters[i], f->low, s->arch->ret_size, &said[i]);
-		/* A clone does without it, and at its entry nobody has asked the caller. */
+		/* A clone does without it, and at its entry nobody has asked the caller; or just
+		 * what it leads to is told, and it is not passed. */
 		if (said[i].how == CP_PLACE_DIRECT && said[i].count == 1 &&
-		    cp_locate_is_callers(&said[i].pieces[0]))
+		    (cp_locate_is_callers(&said[i].pieces[0]) ||
+		     said[i].pieces[0].where == CP_PIECE_IMPLIED))
 			said[i].how = CP_PLACE_GONE;
 	}
 	local = local || !(f->flags & CP_FUNCTION_EXTERNAL);

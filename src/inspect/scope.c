@@ -105,13 +105,12 @@ static bool take_empty(const struct cp_parameter *p, struct cp_arena *arena, str
 struct cp_thing cp_scope_thing(const struct cp_scope *scope, const struct cp_expression_env *env,
 			       const struct cp_scope_name *name)
 {
-	struct cp_value_request request = { scope->signature, &scope->capture, env->values };
 	struct cp_value_frame frame = scope->frame;
+	struct cp_value_request request = { scope->signature, &scope->capture, env->values, NULL,
+					    &frame };
 	struct cp_thing thing = { .type = name->variable->type, .source = CPROF_SOURCE_DWARF };
 	const struct cp_parameter *p;
-	const uint8_t *bytes;
-	uint64_t address = 0;
-	size_t size = 0;
+	struct cp_bytes bytes;
 
 	frame.locals = name->local;
 	p = cp_frame_parameter(&request, &frame, name->position);
@@ -123,16 +122,17 @@ struct cp_thing cp_scope_thing(const struct cp_scope *scope, const struct cp_exp
 	thing.source = p->source;
 	if (take_empty(p, env->arena, &thing))
 		return thing;
-	bytes = cp_parameter_bytes(&request, p, &size, &address, &thing.error);
-	if (bytes)
+	bytes = cp_parameter_known(&request, p, &thing.error);
+	if (bytes.size)
 		thing.error = CPROF_VALUE_OK;
-	thing.in_memory = address != 0;
-	thing.address = address;
-	if (!bytes || thing.in_memory)
+	thing.in_memory = bytes.address != 0;
+	thing.address = bytes.address;
+	if (!bytes.size || thing.in_memory)
 		return thing;
-	thing.size = size;
-	thing.bytes = (const uint8_t *)cp_arena_copy(env->arena, bytes, size);
-	if (!thing.bytes)
+	thing.size = bytes.size;
+	thing.bytes = (const uint8_t *)cp_arena_copy(env->arena, bytes.at, bytes.size);
+	thing.gaps = cp_gaps_copy(env->arena, bytes.gaps);
+	if (!thing.bytes || (bytes.gaps && !thing.gaps))
 		thing.error = CPROF_VALUE_UNAVAILABLE;
 	return thing;
 }

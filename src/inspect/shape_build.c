@@ -40,6 +40,8 @@ static size_t read_overlay(void *ctx, uint64_t address, void *buffer, size_t siz
 	if (o->from.address && address >= o->from.address &&
 	    address - o->from.address < o->from.size &&
 	    size <= o->from.size - (address - o->from.address)) {
+		if (cp_gap_in(&o->from, (address - o->from.address) * 8, size * 8))
+			return 0;
 		memcpy(buffer, o->from.at + (address - o->from.address), size);
 		return size;
 	}
@@ -70,7 +72,7 @@ static void build_thing(struct cp_build *b, cprof_value *v, const struct cp_thin
 			unsigned depth, unsigned hops)
 {
 	const struct cp_type *t = cp_type_strip(thing->type);
-	struct cp_bytes from = { thing->bytes, thing->size, 0 };
+	struct cp_bytes from = { thing->bytes, thing->size, 0, thing->gaps, thing->within };
 	bool tried = true;
 	uint64_t size;
 

@@ -188,7 +188,9 @@ static struct cp_thing kept(const struct cp_expression_env *env, const struct cp
 
 	if (!copy.in_memory && copy.bytes) {
 		copy.bytes = (const uint8_t *)cp_arena_copy(env->arena, copy.bytes, copy.size);
-		copy.error = copy.bytes ? copy.error : CPROF_VALUE_UNAVAILABLE;
+		copy.gaps = cp_gaps_copy(env->arena, copy.gaps);
+		if (!copy.bytes || (thing->gaps && !copy.gaps))
+			copy.error = CPROF_VALUE_UNAVAILABLE;
 	}
 	return copy;
 }

@@ -216,6 +216,7 @@ static CP_ERROR anywhere(struct cp_shape_scope *scope, const char *path, struct 
 		return NULL;
 	ret->error = offset + type->size > ret->size ? CPROF_VALUE_UNAVAILABLE : CPROF_VALUE_OK;
 	ret->bytes += ret->error ? 0 : offset;
+	ret->within += offset;
 	ret->size = type->size;
 	return NULL;
 }

@@ -15,7 +15,7 @@
 /* A word inside the value; false when it is not there. */
 static bool word(struct cp_bytes from, uint64_t offset, uint64_t *ret)
 {
-	if (offset > from.size || from.size - offset < 8)
+	if (offset > from.size || from.size - offset < 8 || cp_gap_in(&from, offset * 8, 64))
 		return false;
 	*ret = cp_build_number(from.at + offset, 8);
 	return true;

@@ -370,6 +370,7 @@ static CP_ERROR walk_parts(struct walk *w)
 		part = self;
 		part.type = p.found[n].type;
 		part.address += p.found[n].offset;
+		part.within += p.found[n].offset;
 		if (!self.in_memory) {
 			part.size = cp_type_strip(part.type)->size;
 			if (p.found[n].offset + part.size > self.size)

@@ -95,6 +95,7 @@ const uint8_t *cp_thing_bytes(const struct cp_expression_env *env, struct cp_thi
 {
 	const struct cp_type *t = cp_type_strip(thing->type);
 	uint64_t size = t ? t->size : 0;
+	const struct cp_gap *gap;
 	uint8_t *to;
 
 	if (thing->error)
@@ -104,9 +105,10 @@ const uint8_t *cp_thing_bytes(const struct cp_expression_env *env, struct cp_thi
 		return NULL;
 	}
 	if (!thing->in_memory) {
-		if (thing->size < size)
-			thing->error = CPROF_VALUE_UNAVAILABLE;
-		return thing->size < size ? NULL : thing->bytes;
+		gap = cp_gap_at(thing->gaps, thing->within * 8, size * 8);
+		if (gap || thing->size < size)
+			thing->error = gap ? gap->error : CPROF_VALUE_UNAVAILABLE;
+		return thing->error ? NULL : thing->bytes;
 	}
 	to = cp_arena_alloc(env->arena, size);
 	if (to && cp_read_exact(env->memory, thing->address, to, size))
@@ -115,13 +117,44 @@ const uint8_t *cp_thing_bytes(const struct cp_expression_env *env, struct cp_thi
 	return NULL;
 }
 
+bool cp_thing_implied(const struct cp_thing *thing, const struct cp_type *type, int64_t at,
+		      struct cp_thing *ret)
+{
+	const struct cp_type *t = cp_type_strip(thing->type), *of;
+	const struct cp_bytes *leads = t && !thing->in_memory && !thing->error && !thing->bits
+					       ? cp_gap_leads(thing->gaps, thing->within, t->size)
+					       : NULL;
+	const uint64_t skip = (uint64_t)at;
+
+	if (!leads)
+		return false;
+	if (leads->address) {
+		*ret = cp_thing_at(type, leads->address + skip);
+		return true;
+	}
+	of = type ? cp_type_complete(cp_type_image(type), cp_type_strip(type)) : NULL;
+	*ret = (struct cp_thing){ .type = type, .source = CPROF_SOURCE_DWARF };
+	if (!of || at < 0 || skip > leads->size || of->size > leads->size - skip) {
+		ret->error = CPROF_VALUE_OPTIMIZED_OUT;
+		return true;
+	}
+	ret->bytes = leads->at + skip;
+	ret->size = of->size;
+	ret->gaps = leads->gaps;
+	ret->within = leads->within + skip;
+	return true;
+}
+
 struct cp_thing cp_thing_referred(const struct cp_expression_env *env, struct cp_thing thing)
 {
 	const struct cp_type *t = cp_type_strip(thing.type);
+	struct cp_thing implied;
 	const uint8_t *bytes;
 
 	if (thing.error || !t || t->kind != CP_TYPE_REFERENCE)
 		return thing;
+	if (cp_thing_implied(&thing, t->target, 0, &implied))
+		return implied;
 	bytes = cp_thing_bytes(env, &thing);
 	if (!bytes)
 		return thing;
@@ -131,12 +164,28 @@ struct cp_thing cp_thing_referred(const struct cp_expression_env *env, struct cp
 				  .source = CPROF_SOURCE_MEMORY };
 }
 
+struct cp_thing cp_thing_elements(const struct cp_expression_env *env, struct cp_thing thing)
+{
+	const struct cp_thing a = cp_thing_referred(env, thing);
+	const struct cp_type *t = cp_type_strip(a.type);
+	struct cp_thing implied, pointer = a;
+	const uint8_t *bytes;
+
+	if (a.error || !t || t->kind != CP_TYPE_POINTER || t->language != CP_LANGUAGE_RUST ||
+	    !t->name || *t->name != '&' || !t->target)
+		return a;
+	if (cp_thing_implied(&a, t->target, 0, &implied))
+		return implied;
+	bytes = cp_thing_bytes(env, &pointer);
+	return bytes ? cp_thing_at(t->target, cp_build_number(bytes, 8)) : pointer;
+}
+
 /* ---- values ---- */
 
 /* As much of it as the limits allow: of an array at least what is shown of it. */
 static struct cp_bytes read_bytes(struct cp_build *b, const struct cp_thing *thing, uint64_t size)
 {
-	struct cp_bytes from = { thing->bytes, thing->size, 0 };
+	struct cp_bytes from = { thing->bytes, thing->size, 0, thing->gaps, thing->within };
 	bool tried;
 
 	if (!thing->in_memory)

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "image/types.h"
+#include "inspect/gaps.h"
 #include "inspect/inspect.h"
 #include "inspect/made_types.h"
 
@@ -17,6 +18,8 @@ struct cp_thing {
 	uint64_t address;
 	const uint8_t *bytes;
 	uint64_t size; /* of bytes */
+	const struct cp_gap *gaps; /* of bytes, as struct cp_bytes has them */
+	uint64_t within;
 	uint64_t extent; /* in memory: how many belong to it, beyond its type's; 0: not told */
 	const struct cp_type_member *bits; /* it is a bit-field of what is there; or NULL */
 	uint8_t source; /* cprof_value_source */
@@ -65,8 +68,16 @@ static inline struct cp_thing cp_thing_at(const struct cp_type *type, uint64_t a
 		.type = type, .in_memory = true, .address = address, .source = CPROF_SOURCE_MEMORY
 	};
 }
+/* What a pointer leads to, `at` bytes on, as of `type`, where that is known and the pointer is
+ * not: false. */
+bool cp_thing_implied(const struct cp_thing *thing, const struct cp_type *type, int64_t at,
+		      struct cp_thing *ret);
 /* What a reference refers to; other things as they are. */
 struct cp_thing cp_thing_referred(const struct cp_expression_env *env, struct cp_thing thing);
+
+/* What has elements: Rust's references, which debug information has as pointers, are none
+ * of a row of what they lead to. */
+struct cp_thing cp_thing_elements(const struct cp_expression_env *env, struct cp_thing thing);
 
 /* A type of C itself by its name; NULL: it is none. */
 const struct cp_type *cp_type_of_c(const char *name);

@@ -18,6 +18,7 @@ static void add_piece(const struct cp_piece *piece, struct cp_uses *uses)
 		uses->vectors |= (uint16_t)(1u << piece->number);
 		break;
 	case CP_PIECE_NOWHERE:
+	case CP_PIECE_IMPLIED:
 	case CP_PIECE_CONSTANT:
 		break;
 	case CP_PIECE_X87:

@@ -59,7 +59,9 @@ static bool is_around(struct cp_build *b, uint64_t address, const struct cp_type
 
 struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t size)
 {
-	struct cp_bytes p = { .address = from.address ? from.address + offset : 0 };
+	struct cp_bytes p = { .address = from.address ? from.address + offset : 0,
+			      .gaps = from.gaps,
+			      .within = from.within + offset };
 
 	if (offset < from.size) {
 		p.at = from.at + offset;
@@ -74,6 +76,7 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 	const struct cp_type *t = cp_type_strip(m->type);
 	uint64_t needed = (m->bit_offset + (uint64_t)m->bit_size + 7) / 8;
 	struct cp_bytes p = cp_build_part(from, m->offset, needed);
+	const struct cp_gap *gap = cp_gap_in(&p, m->bit_offset, m->bit_size);
 	unsigned __int128 wide = 0;
 	struct cp_type narrow;
 	uint8_t bytes[16];
@@ -81,8 +84,8 @@ void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_memb
 	if (b->live)
 		t = cp_type_complete(cp_type_image(t), t);
 	v->type = m->type->text;
-	if (p.size < needed || needed > 16 || m->bit_size > 64) {
-		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+	if (gap || p.size < needed || needed > 16 || m->bit_size > 64) {
+		cp_build_error(v, gap ? gap->error : CPROF_VALUE_UNAVAILABLE, 0);
 		return;
 	}
 	memcpy(&wide, p.at, needed);
@@ -122,6 +125,7 @@ static void build_virtual_base(struct cp_build *b, cprof_value *v, const struct 
 {
 	const struct cp_bytes vptr = cp_build_part(from, 0, 8);
 	const uint64_t size = cp_type_strip(m->type)->size;
+	const struct cp_gap *gap = cp_gap_in(&vptr, 0, 64);
 	const uint64_t vtable = vptr.size == 8 ? cp_build_number(vptr.at, 8) : 0;
 	const uint64_t at = vtable - m->below;
 	struct cp_bytes word = { 0 }, base;
@@ -129,6 +133,10 @@ static void build_virtual_base(struct cp_build *b, cprof_value *v, const struct 
 	int64_t offset;
 
 	cp_note_depends(b);
+	if (gap) {
+		cp_build_error(v, gap->error, gap->address);
+		return;
+	}
 	if (vptr.size == 8 && !vtable) {
 		cp_build_error(v, CPROF_VALUE_NOT_CONSTRUCTED, 0);
 		return;
@@ -194,7 +202,7 @@ static const struct cp_type_variant *variant_of(const struct cp_type_details *d,
 	if (!t)
 		return d->variants;
 	at = cp_build_part(from, d->discriminant->offset, t->size);
-	if (!at.size || at.size < t->size)
+	if (!at.size || at.size < t->size || cp_gap_in(&at, 0, t->size * 8))
 		return NULL;
 	*value_ret = cp_build_number(at.at, at.size);
 	return cp_variant_by(d, *value_ret, at.size);
@@ -303,7 +311,8 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	items = cp_arena_array(b->arena, there < max ? there : max, sizeof(*items));
 	for (i = 0; items && i < there && n < max && b->left; i += run) {
 		for (run = 1; i + run < there; run++) {
-			if (memcmp(from.at + i * size, from.at + (i + run) * size, size))
+			if (from.gaps ||
+			    memcmp(from.at + i * size, from.at + (i + run) * size, size))
 				break;
 		}
 		run = run < CP_VALUE_FOLD || b->notes ? 1 : run;
@@ -349,11 +358,11 @@ static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type
 	/* Text up to a NUL, as where a pointer leads to. */
 	if (flexible && is_text(t) && !from.size && from.address && cp_build_is_whole(b))
 		from = cp_build_memory(b, from.address, b->limits->string + UINT64_C(1), &tried);
-	if (wide && from.size) {
+	if (wide && from.size && !from.gaps) {
 		set_wide(b, v, from, wide, from.size == t->size);
 		return;
 	}
-	if (is_text(t) && from.size) {
+	if (is_text(t) && from.size && !from.gaps) {
 		set_text(b, v, from, from.size == t->size && !flexible);
 		return;
 	}
@@ -478,6 +487,32 @@ static bool build_trait(struct cp_build *b, cprof_value *v, const struct cp_type
 	return true;
 }
 
+/* What is not known; of a pointer, though, what it leads to may be. */
+static void build_gap(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		      const struct cp_bytes *from, const struct cp_gap *gap, unsigned depth,
+		      unsigned hops)
+{
+	const bool pointer = t->kind == CP_TYPE_POINTER;
+	const struct cp_bytes *leads = pointer || t->kind == CP_TYPE_REFERENCE
+					       ? cp_gap_leads(from->gaps, from->within, t->size)
+					       : NULL;
+	cprof_value *item;
+
+	cp_build_error(v, gap->error, gap->address);
+	if (!leads || !t->target || (pointer && hops++ >= b->limits->pointers) ||
+	    depth > b->limits->depth)
+		return;
+	item = cp_arena_alloc(b->arena, sizeof(*item));
+	if (!item)
+		return;
+	cp_type_complete(cp_type_image(t->target), cp_type_strip(t->target));
+	item->name = "";
+	item->source = b->source;
+	cp_build_value(b, item, t->target, *leads, depth + 1, hops);
+	v->items = item;
+	v->count = 1;
+}
+
 /* ---- any value ---- */
 
 static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_type *t,
@@ -485,8 +520,15 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 {
 	const unsigned first = b->shared_first, count = b->shared_count;
 	const bool is_base = b->is_base;
+	const struct cp_gap *gap;
+	bool shaped;
 
 	b->is_base = false;
+	gap = cp_gap_in(&from, 0, t->size * 8);
+	if (gap && cp_gaps_are_all(&from, t->size)) {
+		cp_build_error(v, gap->error, gap->address);
+		return;
+	}
 	cp_note_whole(b, v, t, from);
 	if (b->notes && cp_shape_next(b->shapes, t, NULL))
 		cp_note_depends(b);
@@ -499,7 +541,13 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 	b->shared_first = is_base ? first : count;
 	b->around[b->around_count].address = from.address;
 	b->around[b->around_count++].type = t;
-	if (build_trait(b, v, t, from, depth, hops) || cp_build_shape(b, v, t, from, depth, hops))
+	shaped = (!gap && build_trait(b, v, t, from, depth, hops)) ||
+		 cp_build_shape(b, v, t, from, depth, hops);
+	if (gap && shaped && v->kind == CPROF_VALUE_ERROR) { /* it takes what is not known */
+		v->error = CPROF_VALUE_OK;
+		shaped = false;
+	}
+	if (shaped)
 		;
 	else if (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR)
 		build_array(b, v, t, from, depth, hops);
@@ -520,6 +568,7 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		    struct cp_bytes from, unsigned depth, unsigned hops)
 {
 	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_gap *gap;
 
 	v->type = type && type->text ? type->text : "";
 	v->name = v->name ? v->name : "";
@@ -539,6 +588,8 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		v->kind = CPROF_VALUE_STRUCT; /* Rust's: a tuple of nothing */
 	} else if (is_aggregate(t)) {
 		build_aggregate(b, v, t, from, depth, hops);
+	} else if ((gap = cp_gap_in(&from, 0, t->size * 8))) {
+		build_gap(b, v, t, &from, gap, depth, hops);
 	} else if (from.size < t->size || !t->size) {
 		cp_build_error(v, from.size ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE,
 			       from.address);
@@ -590,6 +641,8 @@ void cp_value_of_parameter(const struct cp_value_request *request, const struct 
 			      .source = p->source,
 			      .guessed = p->guessed };
 	from = cp_build_bytes(&b, p, &error);
+	if (from.gaps)
+		cp_note_depends(&b);
 	cp_note_parameter(&b, p, from);
 	if (!from.size && p->place.how != CP_PLACE_EMPTY) {
 		cp_build_error(ret, error, from.address);
@@ -612,5 +665,15 @@ const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,
 
 	*size_ret = from.size;
 	*address_ret = from.address;
-	return from.size ? from.at : NULL;
+	if (from.gaps)
+		*error_ret = from.gaps->error;
+	return from.size && !from.gaps ? from.at : NULL;
+}
+
+struct cp_bytes cp_parameter_known(const struct cp_value_request *request,
+				   const struct cp_parameter *p, uint8_t *error_ret)
+{
+	struct cp_build b = start(request, p);
+
+	return cp_build_bytes(&b, p, error_ret);
 }

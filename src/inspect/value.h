@@ -17,6 +17,10 @@ const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,
 				  const struct cp_parameter *parameter, size_t *size_ret,
 				  uint64_t *address_ret, uint8_t *error_ret);
 
+/* The same where some of them are not known; size 0: none is. */
+struct cp_bytes cp_parameter_known(const struct cp_value_request *request,
+				   const struct cp_parameter *parameter, uint8_t *error_ret);
+
 /* To make values of what is read as it goes, with nothing captured. */
 struct cp_build cp_build_live(const struct cp_value_request *request,
 			      const struct cp_value_limits *limits, uint8_t source);

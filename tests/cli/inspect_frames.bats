@@ -522,3 +522,103 @@ text = "depth 0"' ]
 	assert_equal "$(called around outer::worker::work 'count == 88 && limit == 100 && level == 31')" 1
 	assert_equal "$(called around outer::worker::work '::count == 1 && other == 4')" 1
 }
+
+@test "what debug information knows a part of is shown as far as it does" {
+	needs gdb python3 gcc
+	cat >parts.c <<-'END'
+		#include <stdio.h>
+		struct view { const char *text; long count; };
+		struct inner { int a, b; };
+		struct outer { struct inner in; struct view view; };
+		__attribute__((noinline)) void wait_here(const char *text, long lost)
+		{
+			asm volatile("" :: "r"(text), "r"(lost));
+			puts("ready");
+			fflush(stdout);
+			getchar();
+		}
+		/* Something that nobody can work out again. */
+		#define MADE(type, from) ({ type made = (type)(from); asm volatile("" : "+r"(made)); made; })
+		__attribute__((noinline)) int half(void)
+		{
+			const char *text = MADE(const char *, "only this");
+			long lost = MADE(long, 5), kept = MADE(long, 7);
+			struct view v = { text, lost };
+			struct outer o = { { (int)kept, (int)lost }, v };
+			wait_here(v.text, v.count + o.in.b);
+			return o.view.text[0] + o.in.a + v.text[1];
+		}
+		int main(void) { return half() == 1; }
+	END
+	gcc -g -O2 -o parts parts.c
+	begin parts
+	printf '%s\n' v.text o.in.a o.view.text '*v.text' '(long)o.in.a + 1' >expressions
+	CPROF=$CPROF python3 "$SOURCES/tests/cli/inspect_judge.py" "$pid" expressions half >judged
+	! grep -e apart -e gdb: judged || { cat judged; return 1; } >&2
+	grep '^same [3-9]' judged || { cat judged; return 1; } >&2
+	"$CPROF" inspect --frame=half "$pid" v v.count o.in o.in.b o.view >shown
+	diff - <(sed 1d shown) <<-'END'
+		v = {text="only this", count=<optimized out>}
+		v.count = <optimized out>
+		o.in = {a=7, b=<optimized out>}
+		o.in.b = <optimized out>
+		o.view = {text="only this", count=<optimized out>}
+	END
+	inspect --frame=half v
+	[ "$(jq -c '.[0] | [.value, .lacks]' json)" = \
+		'[{"text":"only this","count":null},[{"at":"count","error":"optimized_out"}]]' ]
+	"$CPROF" stack -l "$pid" >stack
+	grep 'v={text="only this", count=<optimized out>}' stack || { cat stack; return 1; } >&2
+	finish
+}
+
+@test "a pointer that was optimised out leads to what debug information says" {
+	needs gdb python3 gcc
+	cat >implied.c <<-'END'
+		#include <stdio.h>
+		struct point { int x, y; long z; };
+		static inline __attribute__((always_inline)) void use(struct point *p, const int *q)
+		{
+			printf("%d\n", p->x + *q);
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			printf("%d %d %ld %d\n", p->x, p->y, p->z, *q);
+		}
+		__attribute__((noinline)) int around(int a, int b)
+		{
+			struct point here = { a, b, a * 10L };
+			int k = b + 1;
+			use(&here, &k);
+			return here.y + k;
+		}
+		int main(int count, char **arguments)
+		{
+			(void)arguments;
+			return around(count + 2, count + 3) == 1;
+		}
+	END
+	local way
+	for way in "-gdwarf-5" "-gdwarf-4"; do
+		# shellcheck disable=SC2086
+		gcc -O2 $way -o implied implied.c
+		begin implied
+		printf '%s\n' '*p' 'p->x' 'p[0].z' '*q' '*q + 1' >expressions
+		CPROF=$CPROF python3 "$SOURCES/tests/cli/inspect_judge.py" "$pid" expressions use >judged
+		! grep -e apart -e gdb: judged || { cat judged; return 1; } >&2
+		grep '^same [6-9]' judged || { cat judged; return 1; } >&2
+		xargs -d '\n' "$CPROF" inspect --stop --frame=use "$pid" p q 'p[1]' 'p == 0' <expressions >shown
+		diff - <(sed 1d shown) <<-'END' || { echo "$way"; return 1; } >&2
+			p = <optimized out> -> {x=3, y=4, z=30}
+			q = <optimized out> -> 5
+			p[1] = <optimized out>
+			p == 0 = <optimized out>
+			*p = {x=3, y=4, z=30}
+			p->x = 3
+			p[0].z = 30
+			*q = 5
+			*q + 1 = 6
+		END
+		finish
+	done
+}

@@ -530,3 +530,22 @@ bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t 
 {
 	return read_locked(image, at.v, level, arena, ret);
 }
+
+bool cp_image_implied(struct cp_image *image, const uint8_t *implied, struct cp_arena *arena,
+		      struct cp_variable *ret, int64_t *offset_ret)
+{
+	struct cp_die_place ignored;
+	uint64_t words[CP_OP_IMPLIED_BYTES / 8];
+	bool found;
+
+	memcpy(words, implied, sizeof(words));
+	if (!words[0])
+		return false;
+	pthread_mutex_lock(&image->debug_lock);
+	found = cp_debuginfo_begin(image, STEPS) &&
+		cp_unit_variable((struct cp_unit *)(uintptr_t)words[0], words[1], arena, ret,
+				 &ignored);
+	pthread_mutex_unlock(&image->debug_lock);
+	*offset_ret = (int64_t)words[2];
+	return found;
+}

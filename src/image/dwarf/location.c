@@ -173,6 +173,28 @@ static void put_indexed(struct preparing *p)
 	cp_buf_u64(&p->out, n);
 }
 
+/* What a pointer that is nowhere leads to. */
+static void put_implied(struct preparing *p)
+{
+	const struct cp_unit *u = p->unit;
+	struct cp_attr reference = { .form = DW_FORM_ref_addr };
+	struct cp_unit *unit;
+	uint64_t die = 0, at = 0;
+
+	/* As an address in DWARF 2. */
+	reference.u = (u->version == 2 ? u->address_size : u->offset_size) == 8
+			      ? cp_cursor_u64(&p->c)
+			      : cp_cursor_u32(&p->c);
+	at = (uint64_t)cp_cursor_sleb(&p->c);
+	unit = p->c.bad ? NULL : cp_attr_reference(u, &reference, &die);
+	if (unit && (die < unit->die || die >= unit->end)) /* 0 is what gcc 12 has in split units */
+		unit = NULL;
+	cp_buf_u8(&p->out, CP_OP_IMPLIED);
+	cp_buf_u64(&p->out, (uintptr_t)unit);
+	cp_buf_u64(&p->out, die);
+	cp_buf_u64(&p->out, at);
+}
+
 /* Rewrites an operation that only the unit can tell the meaning of; false: it is
  * none of these. */
 static bool rewrite(struct preparing *p, uint8_t op)
@@ -223,6 +245,10 @@ static bool rewrite(struct preparing *p, uint8_t op)
 		return true;
 	case DW_OP_GNU_parameter_ref:
 		put_passed(p);
+		return true;
+	case DW_OP_implicit_pointer:
+	case DW_OP_GNU_implicit_pointer:
+		put_implied(p);
 		return true;
 	case DW_OP_form_tls_address:
 	case DW_OP_GNU_push_tls_address:
