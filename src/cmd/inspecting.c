@@ -507,6 +507,9 @@ static const char *symbol_at(void *ctx, uint64_t address)
 	struct cp_object *o;
 	struct cp_symbol s;
 	struct cp_vaddr end;
+	const char *plain;
+	char *text;
+	size_t size;
 
 	cp_vec_for_each(&in->objects.list, o) {
 		struct cp_vaddr at = { address - o->bias };
@@ -515,12 +518,15 @@ static const char *symbol_at(void *ctx, uint64_t address)
 		if (!cp_image_code(o->image, at, &end) || !cp_image_symbol(o->image, at, &s))
 			continue;
 		name = cp_demangle(s.name);
-		if (address - o->bias == s.start.v)
-			snprintf(in->symbol, sizeof(in->symbol), "%s", name ? name : s.name);
-		else
-			snprintf(in->symbol, sizeof(in->symbol), "%s+%llu", name ? name : s.name,
+		plain = name ? name : s.name;
+		size = strlen(plain) + sizeof("+18446744073709551615");
+		text = cp_arena_alloc(&in->arena, size);
+		if (text && at.v == s.start.v)
+			snprintf(text, size, "%s", plain);
+		else if (text)
+			snprintf(text, size, "%s+%llu", plain,
 				 (unsigned long long)(at.v - s.start.v));
-		return cp_arena_copy(&in->arena, in->symbol, strlen(in->symbol));
+		return text;
 	}
 	return NULL;
 }

@@ -48,7 +48,6 @@ struct cp_inspected {
 	struct cp_vtables vtables;
 	struct cp_reads *reading; /* notes what is read of a process; borrowed, or NULL */
 	struct cp_frames *frames; /* whose names come first; borrowed, or NULL */
-	char symbol[256];
 };
 
 struct cp_shapes;

@@ -215,6 +215,31 @@ static void read_mark(struct parser *p, struct token *t)
 	p->at += n;
 }
 
+/* Is that the dot of `t.1`, a member of a tuple? */
+static bool is_tuple_dot(const struct parser *p, const char *at)
+{
+	return at > p->begin && *at == '.' && isdigit((unsigned char)at[1]) &&
+	       (isalnum((unsigned char)at[-1]) || strchr("_)]", at[-1]));
+}
+
+/* The digits behind it: debug information calls it `__1`. */
+static void read_tuple_member(struct parser *p, struct token *t)
+{
+	const size_t size = strspn(p->at, "0123456789");
+	char *name = cp_arena_alloc(p->arena, size + 3);
+
+	if (!name) {
+		p->error = cp_error_nomem();
+		return;
+	}
+	memcpy(name, "__", 2);
+	memcpy(name + 2, p->at, size);
+	t->kind = TOKEN_NAME;
+	t->text = name;
+	t->length = (uint32_t)size + 2;
+	p->at += size;
+}
+
 static void next(struct parser *p)
 {
 	struct token t = { 0 };
@@ -228,6 +253,10 @@ static void next(struct parser *p)
 		read_path(p, &t);
 	else if (*p->at == '"' || *p->at == '\'')
 		read_quoted(p, &t);
+	else if (p->at > p->begin && is_tuple_dot(p, p->at - 1))
+		read_tuple_member(p, &t);
+	else if (is_tuple_dot(p, p->at))
+		read_mark(p, &t);
 	else if (isdigit((unsigned char)*p->at) ||
 		 (*p->at == '.' && isdigit((unsigned char)p->at[1])))
 		read_number(p, &t);

@@ -470,3 +470,81 @@ gdb_says() {
 	diff theirs ours
 	[ "$(grep -c 'ns::' ours)" -ge 7 ]
 }
+
+@test "elements of vectors are gdb's" {
+	needs gdb python3 gcc
+	cat >vectors.c <<-'END'
+		#include <stdio.h>
+		float reals __attribute__((vector_size(16))) = { 1.5f, 2.5f, 3.5f, 4.5f };
+		int numbers __attribute__((vector_size(32))) = { 1, 2, 3, 4, 5, 6, 7, 8 };
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			return getchar() == (int)reals[0] + numbers[0];
+		}
+	END
+	gcc -g -o vectors vectors.c
+	begin vectors
+	printf '%s\n' 'reals[0]' 'reals[3]' 'numbers[1] + 4' 'numbers[7]' >expressions
+	CPROF=$CPROF python3 "$SOURCES/tests/cli/inspect_judge.py" "$pid" expressions >judged
+	! grep -e apart -e gdb: judged || { cat judged; return 1; } >&2
+	grep '^same [4-9]' judged || { cat judged; return 1; } >&2
+	inspect 'numbers[2..4]'
+	[ "$(jq -c '.[0].value' json)" = '[3,4,5]' ]
+	finish
+}
+
+@test "members of Rust's tuples are called as in Rust" {
+	needs rustc
+	cat >tuples.rs <<-'END'
+		use std::io::*;
+		struct Pair(#[allow(dead_code)] u8, (i32, &'static str));
+		#[inline(never)]
+		fn hold(t: &(u8, (i32, i32), f64), pair: &Pair)
+		{
+			println!("{}", t.0);
+			println!("{}", t.1.1);
+			println!("{}", t.2);
+			println!("{}", (pair.1).0 + 1);
+			println!("\"{}\"", pair.1.1);
+			println!("ready");
+			let _ = stdin().read(&mut [0u8]);
+		}
+		fn main() { hold(&(1, (2, 3), 4.5), &Pair(5, (6, "seven"))) }
+	END
+	rustc -g -o tuples tuples.rs
+	begin tuples
+	grep -v ready said >expected
+	"$CPROF" inspect --frame=hold "$pid" t.0 t.1.1 t.2 'pair.1.0 + 1' pair.1.1 |
+		sed -n 's/.* = //p' >shown
+	diff expected shown
+	separately "$CPROF" inspect --frame=hold "$pid" t.3
+	[[ $stderr == *"no member __3"* ]]
+	finish
+}
+
+@test "a long name of a function at an address is whole" {
+	needs g++
+	cat >long.cpp <<-'END'
+		#include <cstdio>
+		#include <map>
+		#include <string>
+		using table = std::map<std::string, std::map<std::string, std::map<std::string, std::string>>>;
+		__attribute__((noinline)) int hold(const table &one, const table &two)
+		{
+			puts("ready");
+			fflush(stdout);
+			return getchar() + (int)one.size() + (int)two.size();
+		}
+		int main() { return hold({}, {}); }
+	END
+	g++ -g -o long long.cpp
+	begin long
+	"$CPROF" inspect --frame=hold "$pid" '$pc' >shown
+	nm -C long | sed -n 's/^[^ ]* T \(hold(.*\)$/\1/p' >name
+	[ "$(wc -c <name)" -gt 300 ]
+	grep -F "$(cat name)+" shown || { cat shown; return 1; } >&2
+	grep -E '\+[0-9a-fx]+$' shown
+	finish
+}

@@ -189,7 +189,6 @@ static void errors(void)
 	refuses("a b", "condition 'a b': an operator is missing at character 3");
 	refuses("(a", "condition '(a': ')' is missing at character 3");
 	refuses("a[1", NULL);
-	refuses("a.3", NULL);
 	refuses("a->", "condition 'a->': the name of a member is missing at character 4");
 	refuses("a ? b", NULL);
 	refuses("'ab'", NULL);
