@@ -412,6 +412,8 @@ void cp_frames_enter(struct cp_frames *frames, const struct cp_inspected_frame *
 			     .memory = env->memory,
 			     .shapes = env->shapes,
 			     .bias = f->object ? f->object->bias : 0,
+			     .symbol = env->symbol,
+			     .symbol_ctx = env->ctx,
 			     .entry = &frames->entered.regs,
 			     .passed = &frames->entered.passed },
 		.frame = { .pc = { f->address }, .cfa_offset = (int64_t)(w->cfa.v - sp) },

@@ -111,6 +111,10 @@ static void print_char(struct cp_buf *out, const cprof_value *v)
 	char utf8[4];
 	size_t n = 1;
 
+	if (v->size > 1 && (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))) {
+		cp_buf_printf(out, "%" PRId64, v->u.i); /* it is no character */
+		return;
+	}
 	cp_buf_u8(out, '\'');
 	if (v->size <= 1 && (c & 0xff) >= 0x80) {
 		cp_buf_str(out, "\\x");

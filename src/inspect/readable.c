@@ -13,7 +13,8 @@ bool cp_type_is_character(const struct cp_type *type)
 
 	/* uint8_t, u8, byte are numbers, whatever they are made of. */
 	for (i = 0; type && type->kind == CP_TYPE_ALIAS && i < ALIASES_MAX; i++) {
-		if (type->name && (strchr(type->name, '8') || strstr(type->name, "yte")))
+		if (type->name && strcmp(type->name, "char8_t") != 0 &&
+		    (strchr(type->name, '8') || strstr(type->name, "yte")))
 			return false;
 		type = type->target;
 	}

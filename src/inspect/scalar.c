@@ -257,6 +257,15 @@ void cp_build_enum(struct cp_build *b, cprof_value *v, const struct cp_type *t, 
 		v->symbol = joined(b, d, value, mask);
 }
 
+/* wchar_t of C++, which is a type, and of C, which is a name of another one; char8_t, which
+ * gcc calls a number. */
+static bool is_wide(const struct cp_type *type, const struct cp_type *t)
+{
+	struct cp_type row = { .kind = CP_TYPE_ARRAY, .target = type };
+
+	return cp_type_wide_characters(&row) || (t->name && !strcmp(t->name, "char8_t"));
+}
+
 void cp_build_scalar(struct cp_build *b, cprof_value *v, const struct cp_type *type,
 		     const struct cp_type *t, const uint8_t *at)
 {
@@ -284,5 +293,7 @@ void cp_build_scalar(struct cp_build *b, cprof_value *v, const struct cp_type *t
 		break;
 	default:
 		cp_build_integer(v, t, at, 8 * (unsigned)t->size);
+		if (is_wide(type, t) && v->kind != CPROF_VALUE_ERROR)
+			v->kind = CPROF_VALUE_CHAR;
 	}
 }

@@ -5,6 +5,13 @@
 #include "inspect/shapes_cplusplus.h"
 
 #define TERM(name) [CP_TERM_##name]
+#define VALUE(type, term) \
+	{ \
+		type, CP_SHAPE_VALUE, \
+		{ \
+			TERM(value) = term \
+		} \
+	}
 
 /* clang-format off: one line a term */
 const struct cp_shape_row cp_shapes_cplusplus[] = {
@@ -377,6 +384,11 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 	  {
 		  TERM(value) = "_M_b._M_p",
 	  } },
+	{ "atomic<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "_M_fp",
+	  } },
 	{ "duration<*",
 	  CP_SHAPE_DURATION,
 	  {
@@ -397,6 +409,68 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 	  {
 		  TERM(value) = "_M_data",
 	  } },
+	/* libstdc++: iterators; the end of a tree is its head, which is red and its parent's parent */
+	VALUE("__normal_iterator<*", "_M_current"),
+	VALUE("_Deque_iterator<*", "_M_cur"),
+	{ "_Rb_tree_iterator<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "($1 *)(_M_node + 1)",
+		  TERM(when) = "_M_node && !((int)_M_node->_M_color == 0 && (!_M_node->_M_parent ||"
+			       " _M_node->_M_parent->_M_parent == _M_node))",
+		  TERM(none) = "end",
+	  } },
+	{ "_Rb_tree_const_iterator<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "($1 *)(_M_node + 1)",
+		  TERM(when) = "_M_node && !((int)_M_node->_M_color == 0 && (!_M_node->_M_parent ||"
+			       " _M_node->_M_parent->_M_parent == _M_node))",
+		  TERM(none) = "end",
+	  } },
+	{ "_Node_iterator<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "($1 *)&_M_cur->_M_storage",
+		  TERM(when) = "_M_cur",
+		  TERM(none) = "end",
+	  } },
+	{ "_Node_const_iterator<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "($1 *)&_M_cur->_M_storage",
+		  TERM(when) = "_M_cur",
+		  TERM(none) = "end",
+	  } },
+	/* libstdc++: words and numbers in classes */
+	VALUE("type_index", "*(char **)((unsigned long)_M_target + 8)"),
+	{ "exception_ptr",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "_M_exception_object",
+		  TERM(when) = "_M_exception_object",
+		  TERM(none) = "empty",
+	  } },
+	{ "mutex",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "_M_mutex.__data.__owner",
+		  TERM(when) = "_M_mutex.__data.__lock",
+		  TERM(none) = "unlocked",
+	  } },
+	{ "recursive_mutex",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(value) = "_M_mutex.__data.__owner",
+		  TERM(when) = "_M_mutex.__data.__lock",
+		  TERM(none) = "unlocked",
+	  } },
+	VALUE("strong_ordering", "(int)_M_value"),
+	VALUE("weak_ordering", "(int)_M_value"),
+	VALUE("partial_ordering", "(int)_M_value"),
+	VALUE("year", "(int)_M_y"),
+	VALUE("month", "(int)_M_m"),
+	VALUE("day", "(int)_M_d"),
 	/* libc++: text, in place or elsewhere by the lowest bit */
 	{ "basic_string<*",
 	  CP_SHAPE_TEXT,

@@ -265,6 +265,67 @@ const struct cp_shape_row cp_shapes_rust[] = {
 	  {
 		  TERM(value) = "inner.value",
 	  } },
+	{ "CString",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "inner.data_ptr",
+		  TERM(length) = "inner.length - 1",
+	  } },
+	{ "Duration",
+	  CP_SHAPE_DURATION,
+	  {
+		  TERM(value) = "secs + nanos.__0 / 1e9",
+		  TERM(unit) = "1",
+	  } },
+	{ "Duration",
+	  CP_SHAPE_DURATION,
+	  {
+		  TERM(value) = "secs + nanos / 1e9",
+		  TERM(unit) = "1",
+	  } },
+	{ "SystemTime",
+	  CP_SHAPE_DATE,
+	  {
+		  TERM(value) = "__0.t.tv_sec * 1000000000 + __0.t.tv_nsec.__0",
+		  TERM(unit) = "1/1000000000",
+	  } },
+	{ "SystemTime",
+	  CP_SHAPE_DATE,
+	  {
+		  TERM(value) = "__0.t.tv_sec * 1000000000 + __0.t.tv_nsec",
+		  TERM(unit) = "1/1000000000",
+	  } },
+	{ "Instant",
+	  CP_SHAPE_DURATION,
+	  {
+		  TERM(value) = "__0.t.tv_sec + __0.t.tv_nsec.__0 / 1e9",
+		  TERM(unit) = "1",
+	  } },
+	{ "Wrapping<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "__0",
+	  } },
+	{ "Saturating<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "__0",
+	  } },
+	{ "Ref<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "*value.pointer",
+	  } },
+	{ "RefMut<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "*value.pointer",
+	  } },
+	{ "MaybeUninit<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "value",
+	  } },
 	{ "NonNull<*",
 	  CP_SHAPE_VALUE,
 	  {

@@ -728,3 +728,101 @@ END
 		finish
 	done
 }
+
+@test "iterators, small classes and characters read as what they hold" {
+	needs g++
+	cat >small.cpp <<-'END'
+		#include <atomic>
+		#include <chrono>
+		#include <compare>
+		#include <cstdio>
+		#include <exception>
+		#include <map>
+		#include <mutex>
+		#include <string>
+		#include <typeindex>
+		#include <unordered_map>
+		#include <vector>
+		std::map<std::string, int> tree{ { "one", 1 }, { "two", 2 } }, nothing;
+		std::unordered_map<int, std::string> table{ { 1, "x" }, { 2, "y" } };
+		std::vector<int> row{ 5, 6, 7 };
+		auto in_tree = tree.find("two"), behind_tree = tree.end(), of_nothing = nothing.end();
+		auto in_table = table.find(2), behind_table = table.end();
+		auto in_row = row.begin() + 1;
+		std::atomic<double> real(2.5);
+		std::strong_ordering order = 1 <=> 2;
+		std::type_index kind = typeid(std::string *);
+		std::exception_ptr none;
+		std::mutex lock;
+		wchar_t wide = L'\u00e9', odd = 0x7fffffff;
+		char8_t eight = u8'a';
+		char16_t sixteen = u'\u0436';
+		int main()
+		{
+			std::puts("ready");
+			std::fflush(stdout);
+			return std::getchar();
+		}
+	END
+	g++ -g -std=c++20 -o small small.cpp
+	begin small
+	"$CPROF" inspect "$pid" '*in_tree' 'in_tree->second + 1' behind_tree of_nothing '*in_table' \
+		'in_table->second == "y"' behind_table '*in_row' real 'real == 2.5' 'order < 0' kind none lock wide \
+		odd eight sixteen >got
+	finish
+	diff got - <<-'END'
+		*in_tree = {first="two", second=2}
+		in_tree->second + 1 = 3
+		behind_tree = end
+		of_nothing = end
+		*in_table = {first=2, second="y"}
+		in_table->second == "y" = true
+		behind_table = end
+		*in_row = 6
+		real = 2.5
+		real == 2.5 = true
+		order < 0 = true
+		kind = "PNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+		none = empty
+		lock = unlocked
+		wide = 'é'
+		odd = 2147483647
+		eight = 'a'
+		sixteen = 'ж'
+	END
+}
+
+@test "Rust's times, and what wraps a value, read as what they hold" {
+	needs rustc
+	cat >small.rs <<-'END'
+		use std::time::{Duration, SystemTime};
+		#[inline(never)]
+		fn hold(time: Duration, when: SystemTime, text: std::ffi::CString, number: std::num::Wrapping<u8>,
+			cell: &std::cell::RefCell<i32>, maybe: std::mem::MaybeUninit<u16>) {
+			let lent = cell.borrow_mut();
+			println!("ready");
+			let mut s = String::new();
+			std::io::stdin().read_line(&mut s).unwrap();
+			std::hint::black_box((&time, &when, &text, &number, &lent, &maybe));
+		}
+		fn main() {
+			hold(Duration::from_millis(1500), SystemTime::UNIX_EPOCH + Duration::from_secs(1709209800),
+				std::ffi::CString::new("text").unwrap(), std::num::Wrapping(5), &std::cell::RefCell::new(8),
+				std::mem::MaybeUninit::new(9));
+		}
+	END
+	rustc --edition 2021 -g -o small_rs small.rs
+	begin small_rs
+	"$CPROF" inspect --frame=small::hold "$pid" time 'time > 1' when text number 'number + 1' lent maybe | sed 1d >got
+	finish
+	diff got - <<-'END'
+		time = 1.5s
+		time > 1 = true
+		when = 2024-02-29T12:30:00.000000000Z
+		text = "text"
+		number = 5
+		number + 1 = 6
+		lent = 8
+		maybe = 9
+	END
+}

@@ -194,6 +194,6 @@ table! {
     t_result_p: Result<usize, &'static i32> = Ok(5), "Ok(5)";
     t_result_q: Result<u64, u64> = Err(5), "Err(5)";
     t_box: Box<u32> = Box::new(4), "&4";
-    t_duration: std::time::Duration = std::time::Duration::new(3, 4), "{secs=3, nanos={__0=4}}";
+    t_duration: std::time::Duration = std::time::Duration::new(3, 4), "3.000000004s";
     t_ordering: std::cmp::Ordering = std::cmp::Ordering::Less, "Less";
 }

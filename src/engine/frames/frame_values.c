@@ -108,6 +108,13 @@ static const struct cp_entered_ops entered_ops = {
 
 /* ---- values ---- */
 
+static const char *name_address(void *ctx, uint64_t address)
+{
+	const struct engine_frame *f = ctx;
+
+	return engine_name_of_start(f->session, f->thread->process, address);
+}
+
 /* Where the frame is, and what its values are read from. False: its place is not known. */
 static bool place_of(struct engine_context *x, bool locals, struct cp_capture *capture,
 		     struct cp_value_frame *ret)
@@ -124,6 +131,8 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 		.shapes = engine_shapes(f->thread->process),
 		.memory_is_copy = !engine_stands_still(f->session, f->capture),
 		.bias = f->image->bias,
+		.symbol = name_address,
+		.symbol_ctx = (void *)(uintptr_t)f,
 	};
 	if (f->is_leaf && f->capture->xstate) {
 		cp_arch_fp_values(f->capture->xstate, f->capture->xstate_size, x->vector.v,
