@@ -162,6 +162,9 @@ size_t cp_signature_named_count(const struct cp_signature *signature);
 const char *cp_signature_name(const struct cp_signature *signature, size_t position);
 /* The type of a parameter, or (-1) of the result; NULL: void, or not known. */
 const struct cp_type *cp_signature_type(const struct cp_signature *signature, int position);
+/* Bytes from the return address to the end of the arguments that are passed on the stack; 0:
+ * none are, or that is not known. */
+uint32_t cp_signature_pushed(const struct cp_signature *signature);
 bool cp_signature_is_described(const struct cp_signature *signature); /* debug information */
 /* Are there arguments that debug information says too little of (transparent unions)? */
 bool cp_signature_is_vague(const struct cp_signature *signature);

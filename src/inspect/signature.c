@@ -177,3 +177,30 @@ bool cp_signature_needs_no_frame(const struct cp_signature *s, const struct cp_v
 			return false;
 	return said->how == CP_PLACE_DIRECT || said->how == CP_PLACE_GONE;
 }
+
+static bool is_pushed(const struct cp_signature *s, const struct cp_piece *p)
+{
+	return p->where == CP_PIECE_MEMORY && p->number == s->arch->sp &&
+	       p->offset >= s->arch->ret_size;
+}
+
+uint32_t cp_signature_pushed(const struct cp_signature *s)
+{
+	const struct cp_parameter *p;
+	uint64_t end = 0, of_piece;
+	size_t i;
+
+	for (p = s->parameters; p < s->parameters + s->parameter_count; p++) {
+		if (p->guessed ||
+		    (p->place.how != CP_PLACE_DIRECT && p->place.how != CP_PLACE_INDIRECT))
+			continue;
+		for (i = 0; i < p->place.count; i++) {
+			if (!is_pushed(s, &p->place.pieces[i]))
+				continue;
+			of_piece = (uint64_t)p->place.pieces[i].offset +
+				   ((p->place.pieces[i].size + 7u) & ~7u);
+			end = end > of_piece ? end : of_piece;
+		}
+	}
+	return end < UINT32_MAX ? (uint32_t)end : 0;
+}

@@ -81,6 +81,9 @@ struct cp_shadow_at {
 	bool within; /* with a chain: that stack lies within a frame of the thread's own */
 	bool unsure; /* it may be the thread's own stack, or within a frame of that; callers
 			may be missing in the chain */
+	/* From `sp` to the end of the arguments on the stack, in bytes; 0: there are none. They
+	 * are of who calls: what begins among them is gone. */
+	uint64_t pushed;
 };
 
 /* A function was entered. Ends what that shows to be gone, then pushes *call

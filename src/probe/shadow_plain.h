@@ -58,11 +58,13 @@ static inline void cp_shadow_begin_plain(struct cp_call *call, const struct cp_c
 	call->data = NULL;
 }
 
-/* Does an entry at `sp` neither end nor meet another call? */
+/* Does an entry at `sp` neither end nor meet another call? `pushed`: as in struct
+ * cp_shadow_at, or more. */
 static inline bool cp_shadow_enters_plainly(const struct cp_shadow_own *own,
-					    const struct cp_call *outer, uint64_t sp)
+					    const struct cp_call *outer, uint64_t sp,
+					    uint32_t pushed)
 {
-	return !own->thread->within && (!outer || outer->sp > (sp | CP_SHADOW_STUB)) &&
+	return !own->thread->within && (!outer || outer->sp > ((sp + pushed) | CP_SHADOW_STUB)) &&
 	       (!own->shadow->foreign.count || !cp_shadow_is_anothers(own, sp));
 }
 
@@ -81,14 +83,15 @@ static inline void cp_shadow_pass_plain(const struct cp_shadow_own *own, uint64_
 /* As cp_shadow_enter() of a call on that stack that ends no other one. The caller fills in
  * what the shadow stack does not know, at once. NULL: it may end one, or there is no memory;
  * nothing was done. */
-static inline struct cp_call *cp_shadow_enter_plain(const struct cp_shadow_own *own, uint64_t sp)
+static inline struct cp_call *cp_shadow_enter_plain(const struct cp_shadow_own *own, uint64_t sp,
+						    uint32_t pushed)
 {
 	struct cp_shadow_thread *t = own->thread;
 	struct cp_shadow_stack *stack = &t->own;
 	const struct cp_call *outer = cp_shadow_innermost(own);
 	struct cp_call *call;
 
-	if (!cp_shadow_enters_plainly(own, outer, sp) ||
+	if (!cp_shadow_enters_plainly(own, outer, sp, pushed) ||
 	    ((!t->behind || stack->calls.count == stack->calls.capacity) &&
 	     !cp_shadow_make_room(own)))
 		return NULL;

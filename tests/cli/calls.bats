@@ -1097,3 +1097,58 @@ END
 		<("$CPROF" report --json fall.data)
 	assert_output true
 }
+
+# Its own count of how deep it is tells what is gone. What is passed on the stack lies where a
+# call that was left began; and a function with no frame but such arguments is none that is left.
+@test "who is left by longjmp() is gone, whatever the next call takes on the stack" {
+	needs gcc jq
+	cat >left.c <<'END'
+#include <setjmp.h>
+#include <stdio.h>
+#define OWN __attribute__((noinline, noclone))
+static jmp_buf back;
+static int depth;
+struct big { long words[5]; };
+static int in(const char *name) { printf("%s %d\n", name, depth++); return 0; }
+static int out(int n) { depth--; return n; }
+OWN int leaves(int n) { in("leaves"); if (n) longjmp(back, n); return out(n); }
+OWN int six(int a, int b, int c, int d, int e, int f) { in("six"); return out(a + b + c + d + e + f); }
+OWN int seven(int a, int b, int c, int d, int e, int f, int g) { in("seven"); return out(a + b + c + d + e + f + g); }
+OWN int eight(int a, int b, int c, int d, int e, int f, int g, int h) { in("eight"); return out(a + b + c + d + e + f + g + h); }
+OWN int nine(int a, int b, int c, int d, int e, int f, int g, int h, int i) { in("nine"); return out(a + b + c + d + e + f + g + h + i); }
+OWN int wide(long double x) { in("wide"); return out(x > 1); }
+OWN int many(struct big b) { in("many"); return out((int)b.words[4]); }
+OWN int inner(int a, int b, int c, int d, int e, int f, int g) { in("inner"); return out(seven(a, b, c, d, e, f, g) + leaves(0)); }
+OWN int thin(int a, int b, int c, int d, int e, int f) { depth++; int n = inner(a, b, c, d, e, f, 7); depth--; return n; }
+static void round_of(int which)
+{
+	static struct big big = { { 1, 2, 3, 4, 5 } };
+	if (!setjmp(back)) leaves(1);
+	depth = 0;
+	switch (which) {
+	case 0: six(1, 2, 3, 4, 5, 6); break;
+	case 1: seven(1, 2, 3, 4, 5, 6, 7); break;
+	case 2: eight(1, 2, 3, 4, 5, 6, 7, 8); break;
+	case 3: nine(1, 2, 3, 4, 5, 6, 7, 8, 9); break;
+	case 4: wide(2); break;
+	case 5: many(big); break;
+	case 6: thin(1, 2, 3, 4, 5, 6); break;
+	case 7: inner(1, 2, 3, 4, 5, 6, 7); break;
+	}
+}
+int main(void) { for (int i = 0; i < 24; i++) round_of(i % 8); return 0; }
+END
+	for built in -O0 -O1 -O2 '-O2 -fomit-frame-pointer' '-O2 -maccumulate-outgoing-args'; do
+		# shellcheck disable=SC2086
+		gcc -g $built -o left left.c
+		./left >theirs
+		for how in '' -a --traps; do
+			# shellcheck disable=SC2086
+			"$CPROF" run -q -o x.data --max-rate=0 -t 'leaves,six,seven,eight,nine,wide,many,inner,thin' $how -- ./left >/dev/null
+			"$CPROF" replay --json x.data |
+				jq -r 'select(.event == "enter" and .function != "thin") | "\(.function) \(.depth)"' >ours
+			diff theirs ours >differs || complain "$built $how: $(head -n 5 differs | tr '\n' ' ')"
+		done
+	done
+	no_complaints
+}

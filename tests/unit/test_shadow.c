@@ -619,7 +619,7 @@ static void twice_enter(struct twice *t, bool plainly, const struct cp_shadow_at
 	struct cp_call *call = NULL;
 
 	if (plainly && !at->chain && cp_shadow_own(t->shadow, at->tid, own))
-		call = cp_shadow_enter_plain(own, at->sp);
+		call = cp_shadow_enter_plain(own, at->sp, 0);
 	t->plain += call != NULL;
 	if (call)
 		call->function = function;

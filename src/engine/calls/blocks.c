@@ -24,6 +24,7 @@
 #include "engine/calls/invoke.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/objects.h"
+#include "engine/probes/pushed.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/stubs.h"
 #include "engine/probes/valued.h"
@@ -139,6 +140,7 @@ static struct engine_plain_site look_at(cprof_session *s, cprof_process *p, uint
 	struct engine_site *site = &s->calls->sites.items[number];
 	struct engine_plain_site ret = { .traced = site->traced,
 					 .also = site->also,
+					 .pushed = ENGINE_PUSHED_MOST,
 					 .what = ENGINE_PLAIN_NOT };
 	const struct engine_traced *t =
 		site->traced < c->traced.count ? c->traced.items[site->traced] : NULL;
@@ -327,6 +329,27 @@ static inline bool is_made_plainly(const struct engine_blocks *b, const struct c
 		!engine_starts_thread(b->thread, sp));
 }
 
+/* How much it has there is looked at where it might matter. */
+static bool look_at_pushed(const struct engine_blocks *b, const struct engine_plain_site *site)
+{
+	struct engine_traced *t = b->session->calls->traced.items[site->traced];
+
+	if (site->pushed != ENGINE_PUSHED_MOST)
+		return false;
+	((struct engine_plain_site *)(uintptr_t)site)->pushed = engine_traced_pushed(t);
+	return true;
+}
+
+static inline bool enters_plainly(const struct engine_blocks *b,
+				  const struct engine_plain_site *site, const struct cp_call *outer,
+				  uint64_t sp)
+{
+	const struct cp_shadow_own *own = &b->ring->own;
+
+	return cp_shadow_enters_plainly(own, outer, sp, site->pushed) ||
+	       (look_at_pushed(b, site) && cp_shadow_enters_plainly(own, outer, sp, site->pushed));
+}
+
 static inline bool enter(const struct engine_blocks *b, const struct besides *r, uint64_t caller)
 {
 	const struct engine_plain_site *site = r->site;
@@ -336,9 +359,10 @@ static inline bool enter(const struct engine_blocks *b, const struct besides *r,
 	struct cp_call *call;
 	cprof_call_event *e;
 
-	if (!is_made_plainly(b, outer, r->sp, caller, &from))
+	if (!is_made_plainly(b, outer, r->sp, caller, &from) ||
+	    !enters_plainly(b, site, outer, r->sp))
 		return false;
-	call = cp_shadow_enter_plain(&b->ring->own, r->sp);
+	call = cp_shadow_enter_plain(&b->ring->own, r->sp, 0);
 	if (!call)
 		return false;
 	call->function = site->traced;
@@ -397,7 +421,7 @@ static bool pass(const struct engine_blocks *b, const struct besides *enters, ui
 	const cprof_image *from = NULL;
 	cprof_call_event *e;
 
-	if (!cp_shadow_enters_plainly(own, outer, enters->sp) ||
+	if (!enters_plainly(b, enters->site, outer, enters->sp) ||
 	    !is_made_plainly(b, outer, enters->sp, caller, &from))
 		return false;
 	if (b->ring->block.count + 2 > BLOCK_MAX)
@@ -572,7 +596,7 @@ static inline bool add_leaf(struct taking *t, const struct leaf *l, const struct
 	cprof_call_event *e;
 
 	if (!sp || ns - ns % TIME_UNIT < t->b->thread->told_ns ||
-	    !cp_shadow_enters_plainly(&ring->own, outer, sp) ||
+	    !enters_plainly(t->b, l->enters, outer, sp) ||
 	    !is_made_plainly(t->b, outer, sp, caller, &from))
 		return false;
 	if (valued ? !has_room(t, l) : ring->block.count == BLOCK_MAX)

@@ -24,6 +24,7 @@
 #include "engine/probes/hide.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
+#include "engine/probes/pushed.h"
 #include "engine/probes/rings.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
@@ -490,7 +491,9 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 	if (!(call.flags & CP_CALL_HIDDEN) && call.subject && engine_tells_invokes(s) &&
 	    engine_invoked(s, e->caller))
 		call.flags |= CALL_INVOKED;
+	at->pushed = engine_pushed_at(p, c->traced.items[number], at, e->caller);
 	entered = cp_shadow_enter(p->shadow, at, &call);
+	at->pushed = 0;
 	c->entering = entered;
 	if (entered && entered->flags & CALL_INVOKED) {
 		engine_calls_set_current(c, entered);

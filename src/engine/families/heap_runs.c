@@ -309,7 +309,7 @@ static bool take_free(struct run *run, const struct engine_heap_site *site,
 		return false;
 	if (!address || is_internal(run, site, r->site, r->values[0]))
 		return true;
-	if (!cp_shadow_enters_plainly(own, outer, sp) ||
+	if (!cp_shadow_enters_plainly(own, outer, sp, 0) ||
 	    (outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED)))
 		return false;
 	e.depth = cp_shadow_depth_within(outer);
@@ -370,7 +370,7 @@ static bool take_call(struct run *run, const struct engine_heap_site *site,
 	};
 
 	if (!sp || !end || end->what != ENGINE_HEAP_ENDS || end->traced != site->traced ||
-	    ends->sp != begins->sp || !cp_shadow_enters_plainly(own, outer, sp) ||
+	    ends->sp != begins->sp || !cp_shadow_enters_plainly(own, outer, sp, 0) ||
 	    (outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED)))
 		return false;
 	e.address = word(ends, end->result);

@@ -51,11 +51,14 @@ enum engine_plain {
 	ENGINE_PLAIN_BOTH, /* an entry, and what `also` says */
 };
 
+/* Who has more arguments than this on the stack is rare. */
+#define ENGINE_PUSHED_MOST 256u
 struct engine_plain_site {
 	const cprof_function *function;
 	const cprof_function *target; /* of TAIL; NULL: not known */
 	const struct engine_valued *valued; /* NULL: no values */
 	uint32_t traced;
+	uint32_t pushed; /* as in struct cp_shadow_at; ENGINE_PUSHED_MOST: not looked at */
 	uint32_t also; /* of BOTH: the site of the call's end */
 	uint8_t what; /* enum engine_plain */
 	bool jumps; /* of TAIL: the record says where to */

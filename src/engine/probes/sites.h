@@ -130,6 +130,7 @@ struct engine_traced {
 	char *condition_lacks; /* owned; why the condition means nothing there; or NULL */
 	bool counted; /* its sites were placed, and count as that */
 	uint8_t slow; /* enum engine_slow: why it has breakpoints instead */
+	uint32_t pushed; /* engine_traced_pushed(), and 1; 0: not looked at */
 	uint32_t second_entries; /* by records, in the second that began then */
 	uint64_t second_ns;
 };
