@@ -289,6 +289,10 @@ static void arm_image(cprof_image *image)
 			       &numbers) &&
 	    !left.sites && !more)
 		return;
+	if (s->stop_asked) {
+		cp_vec_free(&numbers);
+		return;
+	}
 	slots = left.sites + image->cover.spare;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
@@ -459,7 +463,9 @@ static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image)
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
-		if (image->mapped && !image->armed && (!which || which(image)))
+		/* Who is asked to leave begins with nothing. */
+		if (image->mapped && !image->armed && (!which || which(image)) &&
+		    !p->session->stop_asked)
 			arm_image(image);
 	}
 }

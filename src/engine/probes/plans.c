@@ -451,6 +451,8 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 		struct cp_probe_function *f = &plans->functions.items[i];
 		struct engine_wish wish = { 0 };
 
+		if (s->stop_asked)
+			break;
 		if (by_names && engine_asked_for_nothing(plans->asked, i))
 			continue;
 		if (is_about(what, f))

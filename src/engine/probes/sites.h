@@ -35,7 +35,6 @@ struct cp_detour_plan;
 struct cp_decoder;
 struct cp_event_hit;
 struct cp_hit_vector;
-struct cp_signature;
 struct cp_spec;
 struct cp_value_arena;
 struct engine_choice;
@@ -131,7 +130,7 @@ struct engine_traced {
 	bool counted; /* its sites were placed, and count as that */
 	uint8_t slow; /* enum engine_slow: why it has breakpoints instead */
 	uint32_t pushed; /* engine_traced_pushed(), and 1; 0: not looked at */
-	uint32_t second_entries; /* by records, in the second that began then */
+	uint32_t second_entries; /* by records, in the second that began at: */
 	uint64_t second_ns;
 };
 
