@@ -8,6 +8,7 @@
 
 #define CACHE_LINE 64
 #define ENUMERATORS_SHOWN 4096
+#define INNER_DEPTH 8
 
 /* ---- for people ---- */
 
@@ -65,6 +66,56 @@ static void add_what(struct cp_table *t, const struct cp_layout *l, size_t i)
 	cp_buf_free(&text);
 }
 
+/* What a member without a name, or a form of an enum with data, consists of: that is reached
+ * by its own name alone. NULL: it is neither. */
+static const struct cp_type_details *opened(const struct cp_type_member *m, bool form)
+{
+	const struct cp_type *type = cp_type_strip(m->type);
+
+	if ((*m->name && !form) || m->flags & CP_MEMBER_BASE || !type ||
+	    (type->kind != CP_TYPE_STRUCT && type->kind != CP_TYPE_UNION))
+		return NULL;
+	return cp_type_details(type);
+}
+
+static const struct cp_type_details *opens(const struct cp_layout *l,
+					   const struct cp_type_member *m)
+{
+	return m == l->details->discriminant ? NULL : opened(m, cp_layout_variant(l, m) != NULL);
+}
+
+/* Offsets are of the whole: `at` is that of what they are in. */
+static void add_inner(struct cp_table *t, const struct cp_type_details *d, uint64_t at,
+		      unsigned depth)
+{
+	const struct cp_type_details *inner;
+	const struct cp_type_member *m;
+	uint32_t i;
+
+	for (i = 0; i < d->member_count; i++) {
+		m = &d->members[i];
+		if (m == d->discriminant)
+			continue;
+		if (m->flags & CP_MEMBER_BITS) {
+			cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64 ":%u", at + m->offset,
+				      m->bit_offset);
+			cp_table_cell(t, CP_PAINT_PLAIN, "%u bit%s", m->bit_size,
+				      m->bit_size == 1 ? "" : "s");
+		} else {
+			cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, at + m->offset);
+			cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, cp_type_strip(m->type)->size);
+		}
+		cp_table_name(t, CP_PAINT_PLAIN, m->type->text);
+		cp_table_cell(t, CP_PAINT_NAME, "%*s%s", 2 * (int)depth, "",
+			      m->flags & CP_MEMBER_BASE ? "(base)"
+			      : *m->name		? m->name
+							: "(anonymous)");
+		inner = depth < INNER_DEPTH ? opened(m, false) : NULL;
+		if (inner)
+			add_inner(t, inner, at + m->offset, depth + 1);
+	}
+}
+
 static void add_gap(struct cp_table *t, uint64_t from, uint64_t to, const char *what)
 {
 	cp_table_cell(t, CP_PAINT_DIM, "%" PRIu64, from);
@@ -95,6 +146,8 @@ static void write_members(const struct cp_layout *l, const struct cp_look *look,
 		add_place(&t, l, i);
 		cp_table_name(&t, CP_PAINT_PLAIN, m->type->text);
 		add_what(&t, l, i);
+		if (opens(l, m))
+			add_inner(&t, opens(l, m), m->offset, 1);
 	}
 	if (gaps && l->end < l->type->size && l->members.count)
 		add_gap(&t, l->end, l->type->size,
@@ -202,6 +255,36 @@ static void json_size(struct cp_json *j, const struct cp_layout *l, size_t i)
 		cp_json_u64(j, "size_most", cp_layout_room(l, i));
 }
 
+/* Of what has no name of its own to look it up by. */
+static void json_inner(struct cp_json *j, const struct cp_type_details *d, uint64_t at,
+		       unsigned depth)
+{
+	const struct cp_type_details *inner;
+	const struct cp_type_member *m;
+	uint32_t i;
+
+	cp_json_begin(j, "fields", '[');
+	for (i = 0; i < d->member_count; i++) {
+		m = &d->members[i];
+		if (m == d->discriminant)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "name", m->name);
+		cp_json_str(j, "type", m->type->text);
+		cp_json_u64(j, "offset", at + m->offset);
+		cp_json_u64(j, "size", cp_type_strip(m->type)->size);
+		if (m->flags & CP_MEMBER_BITS) {
+			cp_json_u64(j, "bit_offset", m->bit_offset);
+			cp_json_u64(j, "bit_size", m->bit_size);
+		}
+		inner = depth < INNER_DEPTH ? opened(m, false) : NULL;
+		if (inner)
+			json_inner(j, inner, at + m->offset, depth + 1);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
 static void json_field(struct cp_json *j, const struct cp_layout *l, size_t i)
 {
 	const struct cp_type_member *m = l->members.items[i];
@@ -224,6 +307,8 @@ static void json_field(struct cp_json *j, const struct cp_layout *l, size_t i)
 		cp_json_null(j, "where");
 	else if (v)
 		cp_json_u64(j, "where", v->value);
+	if (opens(l, m))
+		json_inner(j, opens(l, m), m->offset, 1);
 	cp_json_end(j, '}');
 }
 

@@ -268,3 +268,57 @@ judge() {
 	[ "$("$CPROF" layout declared Row | grep -c -F '(hole)')" = 1 ]
 	no_complaints
 }
+
+@test "members of what has no name, and fields of an enum's forms, are where the program finds them" {
+	needs gcc jq
+	cat >anon.c <<'END'
+#include <stddef.h>
+#include <stdio.h>
+struct anon {
+	int kind;
+	union {
+		struct { short a; unsigned low : 3, high : 5; union { char deep[6]; long far; }; };
+		double whole;
+	};
+	char tail;
+} anon;
+int main(void)
+{
+	printf("kind %zu\na %zu\ndeep %zu\nfar %zu\nwhole %zu\ntail %zu\n", offsetof(struct anon, kind), offsetof(struct anon, a),
+	       offsetof(struct anon, deep), offsetof(struct anon, far), offsetof(struct anon, whole), offsetof(struct anon, tail));
+	return anon.kind;
+}
+END
+	gcc -g -o anon anon.c
+	./anon | sort >theirs
+	"$CPROF" layout --json anon 'struct anon' >layout.json
+	jq -r '[.. | objects | select(.offset? != null and .name != "" and .bit_size == null)][] | "\(.name) \(.offset)"' layout.json |
+		sort | diff theirs -
+	jq -e '[.. | objects | select(.name? == "high")] == [{ name: "high", type: "unsigned int", offset: 10, size: 4, bit_offset: 3, bit_size: 5 }]' layout.json
+	"$CPROF" layout anon 'struct anon' >text
+	while read -r name offset; do
+		grep -E "^ *$offset +[0-9]+ .* $name(\[6\])?\$" text || complain "$name at $offset: $(cat text)"
+	done <theirs
+	command -v rustc >/dev/null || skip "rustc is not installed"
+	cat >forms.rs <<'END'
+#[allow(dead_code)]
+enum Kind { Empty, Rec { id: u16, name: String }, Pair(u32, u64) }
+fn main() {
+    let rec = Kind::Rec { id: 7, name: "n".to_string() };
+    if let Kind::Rec { id, name } = &rec {
+        let at = &rec as *const _ as usize;
+        println!("id {}\nname {}", id as *const _ as usize - at, name as *const _ as usize - at);
+    }
+    let pair = Kind::Pair(1, 2);
+    if let Kind::Pair(a, b) = &pair {
+        let at = &pair as *const _ as usize;
+        println!("__0 {}\n__1 {}", a as *const _ as usize - at, b as *const _ as usize - at);
+    }
+}
+END
+	rustc -g -o forms forms.rs
+	./forms | sort >theirs
+	"$CPROF" layout --json forms Kind |
+		jq -r '.fields[].fields? // [] | .[] | "\(.name) \(.offset)"' | sort | diff theirs -
+	no_complaints
+}

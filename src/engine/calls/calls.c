@@ -19,6 +19,7 @@
 #include "engine/calls/stacks.h"
 #include "engine/calls/told.h"
 #include "engine/calls/unwound.h"
+#include "engine/probes/added.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/fetches.h"
 #include "engine/probes/hide.h"

@@ -31,6 +31,7 @@
 #include "engine/families/counting.h"
 #include "engine/families/coverage.h"
 #include "engine/families/inferred.h"
+#include "engine/probes/added.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/sites.h"
 #include "engine/target/images.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/probes/added.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"

@@ -268,49 +268,71 @@ static void guard(cprof_image *image, struct own *own)
 		*own = (struct own){ 0 };
 }
 
-static void arm_image(cprof_image *image)
+/* What is to be placed in an image. While that is worked out, which takes a second for ten
+ * thousand functions, nothing of the others is placed either: who came to a breakpoint would
+ * wait until somebody has time for it. */
+struct prepared {
+	cprof_image *image;
+	struct engine_numbers numbers;
+	struct engine_detour_sites detours;
+	struct own own;
+	bool more; /* families place breakpoints of their own */
+	bool last; /* threads come there often */
+	int errnum;
+};
+
+/* False: nothing is to be placed. */
+static bool prepare(cprof_image *image, struct prepared *ret)
 {
 	const cprof_session *s = image->process->session;
-	struct engine_detour_sites detours = { 0 };
-	struct engine_numbers numbers = { 0 };
-	struct own own, left;
+	struct engine_numbers *numbers = &ret->numbers;
+	struct own own;
 	uint64_t slots, i;
-	bool more;
-	int errnum;
 
 	find_own(image, &own);
-	left = own;
-	guard(image, &left);
-	more = places(image);
+	*ret = (struct prepared){ .image = image,
+				  .own = own,
+				  .last = engine_is_c_library(image) || engine_is_program(image) };
+	guard(image, &ret->own);
+	ret->more = places(image);
 	image->armed = true;
 	/* Who traces no calls has no stubs. */
 	image->life.stubs_wait = engine_calls_wanted(s) && engine_is_linking(image->process);
 	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
-			       &numbers) &&
-	    !left.sites && !more)
-		return;
-	if (s->stop_asked) {
-		cp_vec_free(&numbers);
-		return;
-	}
-	slots = left.sites + image->cover.spare;
-	for (i = 0; i < numbers.count; i++)
-		slots += s->calls->traced.items[numbers.items[i]]->site_count;
-	make_detours(image, &numbers, &numbers, &own, &detours);
-	slots += detours.items.count;
+			       numbers) &&
+	    !ret->own.sites && !ret->more)
+		return false;
+	if (s->stop_asked)
+		return true;
+	slots = ret->own.sites + image->cover.spare;
+	for (i = 0; i < numbers->count; i++)
+		slots += s->calls->traced.items[numbers->items[i]]->site_count;
+	make_detours(image, numbers, numbers, &own, &ret->detours);
+	slots += ret->detours.items.count;
 	/* One that was here before keeps the slots of detours that are elsewhere now. */
-	errnum = engine_area_map(image, image->slots.count + slots + slots / 64 + 64);
-	if (!errnum)
-		errnum = send_calls(image, &numbers, &left, &detours, true);
-	if (more)
-		errnum = place(image, errnum);
-	if (errnum)
-		complain(image, errnum);
-	image->armed = errnum != EAGAIN;
+	ret->errnum = engine_area_map(image, image->slots.count + slots + slots / 64 + 64);
+	return true;
+}
+
+static void place_prepared(struct prepared *p)
+{
+	cprof_image *image = p->image;
+
+	if (!p->errnum)
+		p->errnum = send_calls(image, &p->numbers, &p->own, &p->detours, true);
+	if (p->more)
+		p->errnum = place(image, p->errnum);
+	if (p->errnum)
+		complain(image, p->errnum);
+	image->armed = p->errnum != EAGAIN;
 	if (!image->armed)
 		engine_detours_unmake(image);
-	cp_vec_free(&detours.items);
-	cp_vec_free(&numbers);
+}
+
+static void release(struct prepared *p)
+{
+	cp_vec_free(&p->detours.items);
+	cp_vec_free(&p->numbers);
 }
 
 /* Makes way for what is asked of functions now: detours record what was asked when they were
@@ -456,17 +478,24 @@ static void look_for_base(cprof_process *p)
 		engine_arm_without_detours(p);
 }
 
-static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image))
+struct preparing {
+	CP_VEC(struct prepared) list;
+};
+
+static void prepare_images(cprof_process *p, bool (*which)(const cprof_image *image),
+			   struct preparing *to)
 {
+	struct prepared now;
 	size_t i;
 
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
-		/* Who is asked to leave begins with nothing. */
-		if (image->mapped && !image->armed && (!which || which(image)) &&
-		    !p->session->stop_asked)
-			arm_image(image);
+		if (!image->mapped || image->armed || (which && !which(image)) ||
+		    p->session->stop_asked)
+			continue;
+		if (!prepare(image, &now) || !cp_vec_push(&to->list, now))
+			release(&now);
 	}
 }
 
@@ -491,6 +520,46 @@ static void say_replaced(const cprof_image *image)
 				    image->assembly->path);
 			return;
 		}
+}
+
+/* Who comes to a function for the first time waits until all is placed: so that is done last
+ * where threads are, and what takes longest comes first. */
+static int by_haste(const void *a, const void *b)
+{
+	const struct prepared *x = a, *y = b;
+
+	if (x->last != y->last)
+		return x->last ? 1 : -1;
+	return x->numbers.count > y->numbers.count ? -1 : x->numbers.count < y->numbers.count;
+}
+
+static void arm_images(cprof_process *p)
+{
+	const struct engine_numbers none = { 0 };
+	struct preparing preparing = { 0 };
+	struct prepared *now;
+
+	prepare_images(p, engine_is_c_library, &preparing);
+	prepare_images(p, is_library, &preparing);
+	if (!engine_waits_for_c_library(p))
+		prepare_images(p, NULL, &preparing);
+	cp_vec_sort(&preparing.list, by_haste);
+	/* In the C library it is watched what the program does with SIGTRAP: before anything. */
+	cp_vec_for_each(&preparing.list, now) {
+		if (!engine_is_c_library(now->image) || now->errnum || p->session->stop_asked)
+			continue;
+		now->errnum = send_calls(now->image, &none, &now->own, &no_detours, true);
+		now->own = (struct own){ 0 };
+	}
+	cp_vec_for_each(&preparing.list, now) {
+		/* Who is asked to leave begins with nothing. */
+		if (p->session->stop_asked)
+			engine_detours_unmake(now->image);
+		else
+			place_prepared(now);
+		release(now);
+	}
+	cp_vec_free(&preparing.list);
 }
 
 void engine_arm_process(cprof_process *p)
@@ -523,12 +592,8 @@ void engine_arm_process(cprof_process *p)
 	engine_each_family(s, f, mapped)
 		f->mapped(p);
 	engine_areas_expect(p);
-	/* The C library first: there it is watched what the program does with SIGTRAP. */
 	look_for_base(p);
-	arm_images(p, engine_is_c_library);
-	arm_images(p, is_library);
-	if (!engine_waits_for_c_library(p))
-		arm_images(p, NULL);
+	arm_images(p);
 	/* Families look at what has happened before once breakpoints are there, so that
 	 * nothing falls in between. */
 	engine_each_family(s, f, armed)
@@ -615,162 +680,4 @@ void engine_arm_again(cprof_session *s)
 	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
 		if (s->processes.items[i]->arm_again)
 			arm_again(s->processes.items[i]);
-}
-
-void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
-{
-	uint64_t address, slot;
-	const cprof_image *from;
-	cprof_image *image;
-	size_t i, cursor;
-
-	engine_rings_inherit(p, parent);
-	for (i = 0; i < parent->images.count; i++) {
-		from = parent->images.items[i];
-		if (!from->armed)
-			continue;
-		image = engine_image_inherit(p, from);
-		if (!image)
-			return;
-		image->armed = image->mapped = true;
-		image->area = from->area;
-		image->area_size = from->area_size;
-		image->cover = from->cover;
-		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
-			cp_map_put(&image->slots, address, slot);
-		engine_detours_copy(image, from);
-		engine_each_family(p->session, f, inherited)
-			f->inherited(image);
-	}
-	for (cursor = 0; cp_map_next(&parent->life.returns, &cursor, &address, &slot);)
-		cp_map_put(&p->life.returns, address, slot);
-}
-
-static void share_with(cprof_image *other, const cprof_image *image, const struct cp_site *sites,
-		       size_t count)
-{
-	const uint64_t *slot;
-	uint64_t address;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		address = sites[i].address - image->bias;
-		slot = cp_map_get(&image->slots, address);
-		if (slot && !cp_map_get(&other->slots, address))
-			cp_map_put(&other->slots, address, *slot);
-	}
-}
-
-/* A forked process has the areas of its parent, and between vfork and exec even its
- * memory: the slots that are new since there were `before` are these addresses' in all
- * images of the area from now on. */
-static void share_slots(const struct engine_batch *b, size_t before)
-{
-	const cprof_image *image = b->image;
-	const cprof_session *s = image->process->session;
-	size_t i, k;
-
-	for (i = 0; image->slots.count != before && i < s->processes.count; i++) {
-		const cprof_process *p = s->processes.items[i];
-
-		for (k = 0; k < p->images.count; k++) {
-			cprof_image *other = p->images.items[k];
-
-			if (other != image && other->assembly == image->assembly &&
-			    other->area == image->area && other->bias == image->bias &&
-			    other->slots.count == before)
-				share_with(other, image, b->sites.items, b->sites.count);
-		}
-	}
-}
-
-/* Numbers of groups beside those of sites.h. */
-#define ENGINE_GROUP_SAMPLED_RETURNS 0xffffffe0u
-#define ENGINE_GROUP_PAUSING_RETURNS 0xffffffe1u
-
-/* The group of a return address. A sampled function's return is seen only if its call
- * was chosen; the return addresses of functions that pause do so with them. */
-static struct cp_site_group returns_group(const cprof_session *s, uint32_t site)
-{
-	const struct engine_calls *c = s->calls;
-	struct cp_site_group group = { .id = ENGINE_GROUP_RETURNS };
-	const struct engine_traced *t;
-
-	if (site >= c->sites.count || c->sites.items[site].traced == ENGINE_NO_FUNCTION)
-		return group;
-	t = c->traced.items[c->sites.items[site].traced];
-	if (engine_role_sampled(s, t, &group.heap) && !group.heap.others) {
-		group.id = ENGINE_GROUP_SAMPLED_RETURNS;
-		group.flags = CP_GROUP_SAMPLED;
-	} else if (engine_role_pauses(s, t)) {
-		group.id = ENGINE_GROUP_PAUSING_RETURNS;
-		group.flags = CP_GROUP_PAUSES;
-	}
-	return group;
-}
-
-void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
-{
-	const struct engine_text *text = engine_find_text(p, address);
-	const struct cp_site_group group = returns_group(p->session, site);
-	struct engine_batch b = { .calls = p->session->calls };
-	uint8_t code[16];
-	struct cp_insn insn;
-	uint32_t armed;
-	size_t size, before;
-	int errnum;
-
-	/* A call right before a landing pad never returns. */
-	if (!text || !text->image->assembly->image ||
-	    engine_plans_is_pad(text->image->assembly, address - text->image->bias) ||
-	    !cp_vec_push(&b.groups, group))
-		return;
-	b.image = text->image;
-	before = b.image->slots.count;
-	/* The code is read from the file: in memory there may be a breakpoint. */
-	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
-	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
-	errnum = !cp_decode(b.calls->decoder, code, size, address, &insn) ||
-				 engine_area_map(b.image, b.image->slots.count + 1) ||
-				 !engine_batch_site(&b, site, address, code, insn.size)
-			 ? EINVAL
-			 : engine_batch_send(&b, &armed);
-	share_slots(&b, before);
-	if (errnum)
-		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
-	engine_batch_free(&b);
-}
-
-int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_t count,
-			uint32_t max_rate, uint32_t *armed_ret)
-{
-	const struct cp_site_group group = { .id = ENGINE_GROUP_COUNTING, .max_rate = max_rate };
-	struct engine_batch b = { .image = image,
-				  .calls = image->process->session->calls,
-				  .counts = true };
-	size_t before = image->slots.count, i;
-	int errnum = engine_area_map(image, before + count);
-
-	*armed_ret = 0;
-	/* In a new area no address has its slot yet. */
-	before = image->slots.count;
-	if (!errnum && (!cp_vec_push(&b.groups, group) || !cp_vec_reserve(&b.sites, count) ||
-			!cp_vec_reserve(&b.code, count * CP_SLOT_SIZE)))
-		errnum = ENOMEM;
-	for (i = 0; !errnum && i < count; i++) {
-		struct cp_site out = {
-			.address = sites[i].address + image->bias,
-			.id = sites[i].counter,
-			.flags = sites[i].flags,
-			.slot = engine_batch_slot(image, sites[i].address),
-		};
-
-		sites[i].refused = !engine_batch_put(&b, &out, sites[i].code, sites[i].size);
-	}
-	if (!errnum && b.sites.count)
-		errnum = engine_batch_send(&b, armed_ret);
-	if (!image->process->life.beginning) /* else nobody has this memory yet */
-		share_slots(&b, before);
-	engine_batch_free(&b);
-	return errnum;
 }

@@ -25,6 +25,7 @@
 #include "engine/families/stopping.h"
 #include "engine/calls/records.h"
 #include "engine/probes/arm.h"
+#include "engine/probes/inherit.h"
 #include "engine/probes/rings.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/trace.h"
