@@ -62,7 +62,9 @@ static bool is_apart(const struct cp_build *b, uint64_t address)
 /* What a capture lacks may be readable all the same. */
 static void put_error(struct cp_build *b, cprof_value *v, uint8_t error, uint64_t address)
 {
-	if (error == CPROF_VALUE_UNREADABLE && !cp_build_is_whole(b))
+	if (error == CPROF_VALUE_UNREADABLE && is_apart(b, address))
+		cp_build_error(v, CPROF_VALUE_OPTIMIZED_OUT, 0);
+	else if (error == CPROF_VALUE_UNREADABLE && !cp_build_is_whole(b))
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
 	else
 		cp_build_error(v, error, address);

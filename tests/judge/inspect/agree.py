@@ -52,6 +52,13 @@ def still(node):
     return {key: bool(value) if key == "at" else still(value) for key, value in node.items() if key != "function"}
 
 
+def is_whole(ours):
+    """No part of it is unknown."""
+    if isinstance(ours, (list, dict)):
+        return all(is_whole(part) for part in (ours.values() if isinstance(ours, dict) else ours))
+    return ours is not None
+
+
 class Agreement:
     """Counts of leaves, by what they are: equal, known to one side alone, or different."""
 
@@ -115,7 +122,7 @@ class Agreement:
         gdb_is_right = theirs is not None and still(theirs) == still(truth)
         check = Agreement(moves=True)
         check.worst = []
-        if what not in (NEITHER, GDB):
+        if what not in (NEITHER, GDB) and (is_whole(ours["value"]) or not ours.get("lacks")):
             check.both(where, ours, truth)
         are_right = APART not in check.worst
         if are_right and not gdb_is_right and what in (GDB, APART):
@@ -273,9 +280,25 @@ class Agreement:
         trial.value("", ours, node)
         return EQUAL in trial.worst and not {APART, GDB} & set(trial.worst)
 
+    def trait_object(self, where, ours, members):
+        """A pointer to an object whose type its vtable tells."""
+        if set(members) != {"pointer", "vtable"} or not isinstance(ours, str):
+            return False
+        if members["pointer"]["is"] in ("gone", "failed"):
+            self.leaf(OURS, where, ours, None)
+        else:
+            self.is_pointer(where, ours, {k: v for k, v in members["pointer"].items() if k != "to"})
+        return True
+
     def stands_for(self, where, ours, theirs):
         """Rust's wrappers: what is inside, by the names that the library has for it."""
         members = dict(theirs["members"])
+        if self.trait_object(where, ours, members):
+            return True
+        if set(members) == {"secs", "nanos"} and isinstance(ours, (int, float)): # Duration
+            nanos = dict(members["nanos"]["members"])["__0"]["number"]
+            self.same(where, round(ours * 10**9), members["secs"]["number"] * 10**9 + nanos)
+            return True
         first = members.get("data_ptr", members.get("_M_data")) # Box<str>, Box<[T]>, valarray
         length = members.get("length", members.get("_M_size"))
         if first and length and ours is not None:
