@@ -592,7 +592,7 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	trap '' TRAP
 	begin counted --threads=6 --depth=20
 	trap - TRAP
-	for ((i = 0; i < $(long_or 400 30); i++)); do
+	for ((i = 0; i < $(long_or 400 12); i++)); do
 		"$CPROF" attach -q -o x.data -t leaf,program -d 10ms "$tracee"
 		grep -q '^SigIgn:.*[13579bdf].$' "/proc/$tracee/status"
 	done
@@ -629,7 +629,7 @@ come_and_go() {
 @test "children that are forked while breakpoints come" {
 	local i follow
 	begin fork_storm --threads=12
-	for ((i = 0; i < $(long_or 300 24); i++)); do
+	for ((i = 0; i < $(long_or 300 12); i++)); do
 		follow=--follow
 		((i % 4)) || follow=--no-follow
 		"$CPROF" attach -q -o x.data -t program $follow -d $((5 + i % 8 * 4))ms "$tracee"
@@ -700,7 +700,7 @@ armed() { ! text_is_whole >armed; }
 }
 
 @test "samples and calls go together" {
-	"$CPROF" run -q -o x.data -s 999 -t recurse --max-rate=0 -- "$TRACEES/counted" --rounds=200 >out
+	"$CPROF" run -q -o x.data -s 999 -t recurse --max-rate=0 -- "$TRACEES/counted" --rounds="$(long_or 200 60)" >out
 	assert_equal "$(events x.data)" "$(sums out | grep recurse)"
 	[ "$("$CPROF" report --json x.data | jq .samples.total)" -gt 0 ]
 }

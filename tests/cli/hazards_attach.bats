@@ -107,7 +107,7 @@ all_killed() {
 
 @test "attach and leave again and again" {
 	local rounds
-	rounds=$(long_or 20 5)
+	rounds=$(long_or 20 3)
 	again_and_again() {
 		for ((i = 0; i < rounds; i++)); do
 			attach --capture=ptrace -s 999 -d 10ms
