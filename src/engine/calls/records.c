@@ -426,6 +426,14 @@ static void beat(const cprof_session *s, struct engine_ring *ring, uint64_t unti
 	cp_records_wait(&ring->records, until);
 }
 
+/* The tracer may say so for us for as long, while we are busy with something else: from the
+ * first ring on. */
+static void note_beat(cprof_session *s, bool last)
+{
+	s->link.shared->beat_ticks = s->calls->clock.alive_ticks;
+	s->link.shared->beat_ns = last ? 0 : cp_now();
+}
+
 void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 {
 	cprof_process *p = s->current.process;
@@ -447,6 +455,7 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 	engine_calls_held(s->current.thread, e, true);
 	set_clock(&s->calls->clock);
 	beat(s, ring, cp_arch_time_stamp() + s->calls->clock.alive_ticks);
+	note_beat(s, false);
 }
 
 void engine_records_end(cprof_process *p, int32_t tid)
@@ -483,8 +492,7 @@ void engine_records_beat(cprof_session *s, bool last)
 	set_clock(clock);
 	engine_blocks_tell_all(s);
 	until = last ? 0 : clock->last.ticks + clock->alive_ticks;
-	s->link.shared->beat_ticks = clock->alive_ticks;
-	s->link.shared->beat_ns = last ? 0 : cp_now();
+	note_beat(s, last);
 	cp_vec_for_each(&s->calls->rings, rings) {
 		struct cp_detour_ring *zero = (void *)(*rings)->memory;
 
