@@ -17,6 +17,10 @@ def raw(ours):
     return base64.b64decode(ours["b64"]) if isinstance(ours, dict) else ours.encode("utf-8", "surrogatepass")
 
 
+def is_address(ours):
+    return isinstance(ours, str) and ours.startswith("0x")
+
+
 def is_text(ours):
     return isinstance(ours, str) or (isinstance(ours, dict) and set(ours) == {"b64"})
 
@@ -114,6 +118,8 @@ class Agreement:
         self.bases, self.text, self.target = [], ours["text"], ours.get("target")
         if theirs["is"] == "pointer" and "target" in ours:
             self.pointer(where, ours["value"], theirs, ours["target"])
+        elif is_address(ours["value"]) and "target" in ours and (theirs.get("pretty") or {}).get("text", "").startswith("{"):
+            self.rule("gdb's printer of an iterator has what it leads to, as a text")
         else:
             self.value(where, ours["value"], theirs)
 
