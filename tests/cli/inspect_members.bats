@@ -541,6 +541,7 @@ gdb_says() {
 	END
 	g++ -g -o long long.cpp
 	begin long
+	# shellcheck disable=SC2016
 	"$CPROF" inspect --frame=hold "$pid" '$pc' >shown
 	nm -C long | sed -n 's/^[^ ]* T \(hold(.*\)$/\1/p' >name
 	[ "$(wc -c <name)" -gt 300 ]
