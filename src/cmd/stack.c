@@ -83,17 +83,21 @@ struct taking {
 typedef size_t count_fn(cprof_call_context *context);
 typedef const cprof_value *value_fn(cprof_call_context *context, size_t position);
 
+void cp_stack_keep_value(struct cp_stack_values *values, const cprof_value *value)
+{
+	cprof_value *v = cp_value_copy(value);
+
+	if (!v || !cp_vec_push(&values->list, v))
+		free(v);
+}
+
 static void take_values(cprof_call_context *context, count_fn *count, value_fn *value,
 			struct cp_stack_values *to)
 {
 	size_t i, n = count(context);
 
-	for (i = 0; i < n; i++) {
-		cprof_value *v = cp_value_copy(value(context, i));
-
-		if (!v || !cp_vec_push(&to->list, v))
-			free(v);
-	}
+	for (i = 0; i < n; i++)
+		cp_stack_keep_value(to, value(context, i));
 }
 
 static void take_all_values(const struct cp_stack_options *o, const cprof_frame_info *info,

@@ -48,4 +48,7 @@ struct cp_stacks {
 	CP_VEC(struct cp_stack_thread) threads; /* by tid; of a core as there */
 };
 
+/* Adds a copy; without memory it is left out. */
+void cp_stack_keep_value(struct cp_stack_values *values, const cprof_value *value);
+
 #endif

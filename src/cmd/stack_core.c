@@ -37,12 +37,8 @@ static void take_values(struct taking *t, bool locals, struct cp_stack_values *t
 	frame.locals = locals;
 	values = cp_frame_values(scope->signature, &scope->capture, &frame, t->in->env.values,
 				 &count);
-	for (i = 0; i < count; i++) {
-		cprof_value *v = cp_value_copy(&values[i]);
-
-		if (!v || !cp_vec_push(&to->list, v))
-			free(v);
-	}
+	for (i = 0; i < count; i++)
+		cp_stack_keep_value(to, &values[i]);
 }
 
 static void take_all_values(struct taking *t, const struct cp_inspected_frame *frame,
