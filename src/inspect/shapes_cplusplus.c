@@ -5,6 +5,26 @@
 #include "inspect/shapes_cplusplus.h"
 
 #define TERM(name) [CP_TERM_##name]
+/* libstdc++'s iterators, constant or not. */
+#define TREE_ITERATOR(of) \
+	{ \
+		of, CP_SHAPE_CHOICE, \
+		{ \
+			TERM(value) = "($1 *)(_M_node + 1)", \
+			TERM(when) = "_M_node && !((int)_M_node->_M_color == 0 && " \
+				     "(!_M_node->_M_parent ||" \
+				     " _M_node->_M_parent->_M_parent == _M_node))", \
+			TERM(none) = "end", \
+		} \
+	}
+#define HASH_ITERATOR(of) \
+	{ \
+		of, CP_SHAPE_CHOICE, \
+		{ \
+			TERM(value) = "($1 *)&_M_cur->_M_storage", TERM(when) = "_M_cur", \
+			TERM(none) = "end", \
+		} \
+	}
 #define VALUE(type, term) \
 	{ \
 		type, CP_SHAPE_VALUE, \
@@ -412,36 +432,10 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 	/* libstdc++: iterators; the end of a tree is its head, which is red and its parent's parent */
 	VALUE("__normal_iterator<*", "_M_current"),
 	VALUE("_Deque_iterator<*", "_M_cur"),
-	{ "_Rb_tree_iterator<*",
-	  CP_SHAPE_CHOICE,
-	  {
-		  TERM(value) = "($1 *)(_M_node + 1)",
-		  TERM(when) = "_M_node && !((int)_M_node->_M_color == 0 && (!_M_node->_M_parent ||"
-			       " _M_node->_M_parent->_M_parent == _M_node))",
-		  TERM(none) = "end",
-	  } },
-	{ "_Rb_tree_const_iterator<*",
-	  CP_SHAPE_CHOICE,
-	  {
-		  TERM(value) = "($1 *)(_M_node + 1)",
-		  TERM(when) = "_M_node && !((int)_M_node->_M_color == 0 && (!_M_node->_M_parent ||"
-			       " _M_node->_M_parent->_M_parent == _M_node))",
-		  TERM(none) = "end",
-	  } },
-	{ "_Node_iterator<*",
-	  CP_SHAPE_CHOICE,
-	  {
-		  TERM(value) = "($1 *)&_M_cur->_M_storage",
-		  TERM(when) = "_M_cur",
-		  TERM(none) = "end",
-	  } },
-	{ "_Node_const_iterator<*",
-	  CP_SHAPE_CHOICE,
-	  {
-		  TERM(value) = "($1 *)&_M_cur->_M_storage",
-		  TERM(when) = "_M_cur",
-		  TERM(none) = "end",
-	  } },
+	TREE_ITERATOR("_Rb_tree_iterator<*"),
+	TREE_ITERATOR("_Rb_tree_const_iterator<*"),
+	HASH_ITERATOR("_Node_iterator<*"),
+	HASH_ITERATOR("_Node_const_iterator<*"),
 	/* libstdc++: words and numbers in classes */
 	VALUE("type_index", "*(char **)((unsigned long)_M_target + 8)"),
 	{ "exception_ptr",
