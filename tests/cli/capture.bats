@@ -72,7 +72,11 @@ within() {
 	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
 	want=$(sed -n 's/^stack [0-9]* [a-z]* //p' "$tracee_output" | tr ' ' '\n' | tac | tr '\n' ' ')
 	"$CPROF" export -f folded rec >folded
-	"$CPROF" report --json rec | jq -e '.capture == "perf" and .overhead.stops == 0'
+	# Where the machine itself takes a tenth of the processors' time away, interrupts come
+	# together, and a thread is left to stops for a while, which is said.
+	"$CPROF" report --json rec | jq '{capture} + .overhead' >how
+	jq -e '.capture == "perf" and .perf_samples > 0 and (.stops == 0 or .perf_left > 0)' how ||
+		{ cat how >&2; false; }
 	jq -Rse --arg want "${want% }" '
 		[split("\n")[] | select(contains("leaf_spin")) |
 			capture("^(?<stack>.*) (?<ns>[0-9]+)$") | .ns |= tonumber | .whole = (.stack | [scan("[^;]+") | select(IN($want | split(" ")[]))] |
