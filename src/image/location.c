@@ -502,12 +502,13 @@ bool cp_location_is_of_thread(const uint8_t *expr, size_t size)
 	return size && expr[size - 1] == DW_OP_form_tls_address;
 }
 
-/* `addr, stack_value` is a local that is known to point there. */
+/* `addr, stack_value` is a local, or a piece of one, that is known to point there. */
 bool cp_location_is_static(const uint8_t *expr, size_t size)
 {
 	const size_t address = 1 + sizeof(uint64_t);
 
 	return cp_location_is_of_thread(expr, size) ||
 	       (size >= address && expr[0] == DW_OP_addr &&
-		(size == address || expr[size - 1] != DW_OP_stack_value));
+		(size == address || (expr[address] != DW_OP_stack_value &&
+				     expr[size - 1] != DW_OP_stack_value)));
 }

@@ -45,12 +45,29 @@ static uint64_t extent_of(const struct cp_scope_name *name)
 	return name->variable->scope ? size : UINT64_MAX - 1;
 }
 
+static bool is_told(const struct cp_variable *v, uint64_t pc)
+{
+	return v->constant || cp_location_at(&v->locations, pc) != NULL;
+}
+
+/* Of two in the same block that which is declared later, unless nothing tells where that is
+ * and of the other something does: rustc has a pattern's names twice, for its guard. */
+static bool means_rather(const struct cp_scope_name *name, const struct cp_scope_name *other,
+			 uint64_t pc)
+{
+	uint64_t mine = extent_of(name), theirs = extent_of(other);
+
+	if (mine != theirs || name->variable->line != other->variable->line)
+		return mine <= theirs;
+	return is_told(name->variable, pc) || !is_told(other->variable, pc);
+}
+
 /* Puts one in before those that more code sees. */
-static void put(struct cp_scope_name *found, size_t n, struct cp_scope_name name)
+static void put(struct cp_scope_name *found, size_t n, struct cp_scope_name name, uint64_t pc)
 {
 	size_t k;
 
-	for (k = n; k && extent_of(&name) <= extent_of(&found[k - 1]); k--)
+	for (k = n; k && means_rather(&name, &found[k - 1], pc); k--)
 		found[k] = found[k - 1];
 	found[k] = name;
 }
@@ -66,7 +83,8 @@ static size_t put_statics(const struct cp_scope *scope, const char *name, bool a
 		if (!strcmp(f->statics[i].name, name) &&
 		    (all || cp_variable_in_scope(&f->statics[i], scope->frame.pc.v)))
 			put(found, n++,
-			    (struct cp_scope_name){ &f->statics[i], .local = true, .fixed = true });
+			    (struct cp_scope_name){ &f->statics[i], .local = true, .fixed = true },
+			    scope->frame.pc.v);
 	return n;
 }
 
@@ -85,7 +103,7 @@ size_t cp_scope_find(const struct cp_scope *scope, struct cp_arena *arena, const
 		return 0;
 	for (i = 0; i < count; i++)
 		if (!strcmp(all[i].variable->name, name))
-			put(found, n++, all[i]);
+			put(found, n++, all[i], scope->frame.pc.v);
 	n = statics ? put_statics(scope, name, false, found, n) : n;
 	return n || !statics ? n : put_statics(scope, name, true, found, n);
 }

@@ -291,17 +291,50 @@ text = "depth 0"' ]
 		int main(void)
 		{
 			int *number = &counter;
+			struct { int *first; long count; } span = { number, 3 };
 
 			*number += 1;
-			printf("number = %p\n*number = %d\n", (void *)number, *number);
+			printf("number = %p\n*number = %d\nspan.first = %p\nspan.count = %ld\n",
+			       (void *)number, *number, (void *)span.first, span.count);
 			return (int)wait_here() + *number == 0;
 		}
 	END
 	for compiler in "gcc -g -O1" "gcc -gdwarf-4 -O2"; do
 		$compiler -o points points.c
 		begin points
-		"$CPROF" inspect --frame=main "$pid" number '*number' | sed 's/ -> .*//' | grep number >shown
-		grep '^\*\?number' said | diff - shown || { echo "$compiler"; return 1; } >&2
+		"$CPROF" inspect --frame=main "$pid" number '*number' span.first span.count | sed 's/ -> .*//' |
+			grep -e number -e span >shown
+		grep -e number -e span said | diff - shown || { echo "$compiler"; return 1; } >&2
+		finish
+	done
+}
+
+# rustc has the names of a pattern twice, as the guard and as the arm has them.
+@test "of two variables of one name in one block that is meant of which something is told" {
+	needs rustc
+	cat >guard.rs <<-'END'
+		use std::hint::black_box;
+		use std::io::Read;
+		struct Point { x: i32, y: i32 }
+		#[inline(never)]
+		fn wait_here(x: i32) -> i32 {
+			println!("ready");
+			std::io::stdin().read(&mut [0]).unwrap() as i32 + x
+		}
+		#[inline(never)]
+		fn work(point: Option<Point>) -> i32 {
+			match black_box(point) {
+				Some(Point { x: seen, y }) if y > 5 => wait_here(black_box(seen)),
+				_ => 0,
+			}
+		}
+		fn main() { std::process::exit(work(Some(Point { x: 41, y: 6 })) & 1); }
+	END
+	for level in 1 2; do
+		rustc -g -C opt-level=$level -o guard guard.rs
+		begin guard
+		"$CPROF" inspect --frame=work "$pid" >shown
+		"$CPROF" inspect --frame=work "$pid" seen | grep -q '^seen = .*\b41$' || { cat shown; return 1; } >&2
 		finish
 	done
 }
