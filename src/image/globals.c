@@ -29,6 +29,7 @@
 #define NAME_MAX 4096
 
 struct search {
+	struct cp_image *image;
 	struct cp_debuginfo *all;
 	const struct cp_global_query *query;
 	struct cp_globals *to;
@@ -205,6 +206,39 @@ static char *full_name(const struct search *s, struct cp_unit *unit, uint64_t di
 	return plain;
 }
 
+/* What Rust's thread_local! makes of a variable: the name in here, in blocks in one of it. */
+static const char *const thread_local_names[] = { "__RUST_STD_INTERNAL_VAL", "__KEY", "VAL" };
+
+static bool is_rust_thread_local(const struct cp_unit *unit, const char *name)
+{
+	size_t i;
+
+	for (i = 0; unit->language == DW_LANG_Rust && i < CP_ARRAY_SIZE(thread_local_names); i++)
+		if (!strcmp(name, thread_local_names[i]))
+			return true;
+	return false;
+}
+
+static bool is_made_part(const char *part)
+{
+	return *part == '{' || !strcmp(part, "__getit") || !strcmp(part, "__init");
+}
+
+/* m::COUNT::{{constant}}::{{closure}}::__RUST_STD_INTERNAL_VAL is m::COUNT. False: the
+ * name is its own. */
+static bool cut_to_thread_local(char *full)
+{
+	char *part = full + (cp_name_last_part(full) - full);
+
+	while (part - full > 2) {
+		part[-2] = 0;
+		part = full + (cp_name_last_part(full) - full);
+		if (!is_made_part(part))
+			return true;
+	}
+	return false;
+}
+
 enum match { NONE, ENDS_SO, WHOLE, SURELY = 4 /* a flag: not just perhaps */ };
 
 /* Do functions take what the name that is wanted says, if it says so? Perhaps, of types
@@ -296,6 +330,32 @@ static bool is_at_zero(const struct cp_variable *v)
 	       !memcmp(at->expr, zero, sizeof(zero));
 }
 
+/* Begins what each thread has of them, as those seem to that the linker left out. */
+static bool is_first_thread_local(const struct cp_variable *v)
+{
+	static const uint8_t zero[sizeof(uint64_t)] = { 0 };
+	const struct cp_location *at = v->locations.items;
+	size_t size = at->size - 2;
+
+	return v->locations.count == 1 && cp_location_is_of_thread(at->expr, at->size) &&
+	       ((size == 8 && at->expr[0] == DW_OP_const8u) ||
+		(size == 4 && at->expr[0] == DW_OP_const4u)) &&
+	       !memcmp(at->expr + 1, zero, size);
+}
+
+static bool is_left_out(struct search *s, struct cp_unit *unit, const struct cp_die *die,
+			const char *name, const struct cp_variable *v)
+{
+	struct cp_die_name got;
+
+	if (is_at_zero(v))
+		return true;
+	if (!is_first_thread_local(v))
+		return false;
+	got = cp_unit_function_name(unit, die->offset, 0);
+	return cp_image_lacks_thread_local(s->image, got.linkage && got.name ? got.name : name);
+}
+
 static bool is_same(const struct cp_variable *a, const struct cp_variable *b)
 {
 	return a->locations.count == 1 && b->locations.count == 1 &&
@@ -334,6 +394,7 @@ static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die
 	struct cp_global g = { .language = (uint16_t)unit->language };
 	struct cp_arena *arena = &s->to->arena;
 	char *full = full_name(s, unit, die->offset, depth, name);
+	bool made = full && is_rust_thread_local(unit, name) && cut_to_thread_local(full);
 	int match = full ? fits(s, full) : NONE;
 	struct cp_die_place place;
 
@@ -349,9 +410,10 @@ static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die
 	free(full);
 	if (!is_in_file(s, g.file) || (s->deep && !is_static(&g.variable)))
 		return;
-	g.gone = !is_static(&g.variable) || is_at_zero(&g.variable);
+	g.gone = !is_static(&g.variable) || is_left_out(s, unit, die, name, &g.variable);
 	s->failed |= !g.name;
-	if (s->failed)
+	/* There is a second one of each, of which one is used. */
+	if (s->failed || (made && g.gone))
 		return;
 	if (match > s->best && s->query->name) {
 		s->best = match;
@@ -396,7 +458,7 @@ static void consider(struct search *s, struct cp_unit *unit, const struct cp_die
 		return;
 	if (s->near.size)
 		cp_text_near_try(&s->near, name);
-	if (!s->query->name || !strcmp(name, s->last))
+	if (!s->query->name || !strcmp(name, s->last) || is_rust_thread_local(unit, name))
 		add(s, unit, die, depth, name);
 }
 
@@ -531,7 +593,7 @@ static void search(struct search *s)
 CP_ERROR cp_image_find_globals(struct cp_image *image, const struct cp_global_query *query,
 			       struct cp_globals *ret)
 {
-	struct search s = { .query = query, .to = ret };
+	struct search s = { .image = image, .query = query, .to = ret };
 
 	*ret = (struct cp_globals){ 0 };
 	pthread_mutex_lock(&image->debug_lock);

@@ -151,6 +151,11 @@ uint64_t cp_image_variable_size(struct cp_image *image, struct cp_vaddr at);
  * byte that is 0 until then. False: it needs none. */
 bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *ret);
 
+/* Is what begins the image's block of thread-local variables another than that of this
+ * mangled name, and none called so? The linker lets debug information say of one that it
+ * left out that it is there. False where symbols don't tell. */
+bool cp_image_lacks_thread_local(struct cp_image *image, const char *name);
+
 /* The parts of segments that can still be written to when the program runs (not
  * those that are only relocated), up to `max`; answers how many there are. */
 size_t cp_image_writable(const struct cp_image *image, struct cp_vaddr *starts, uint64_t *sizes,

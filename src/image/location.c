@@ -509,6 +509,6 @@ bool cp_location_is_static(const uint8_t *expr, size_t size)
 
 	return cp_location_is_of_thread(expr, size) ||
 	       (size >= address && expr[0] == DW_OP_addr &&
-		(size == address || (expr[address] != DW_OP_stack_value &&
-				     expr[size - 1] != DW_OP_stack_value)));
+		(size == address ||
+		 (expr[address] != DW_OP_stack_value && expr[size - 1] != DW_OP_stack_value)));
 }

@@ -107,3 +107,29 @@ bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr 
 	snprintf(guard, sizeof(guard), "_ZGV%s", name + 2);
 	return cp_image_variable(image, guard, ret);
 }
+
+bool cp_image_lacks_thread_local(struct cp_image *image, const char *name)
+{
+	struct cp_elf *elf = cp_elf_symbol_section(image->elf, SHT_SYMTAB)
+				     ? image->elf
+				     : cp_debug_file(image, false);
+	struct cp_elf_symbols symbols = { 0 };
+	const size_t length = strlen(name);
+	bool other = false;
+	const char *is;
+	Elf64_Sym s;
+	size_t i;
+
+	if (!elf || !cp_elf_symbols(elf, cp_elf_symbol_section(elf, SHT_SYMTAB), &symbols))
+		return false;
+	for (i = 0; i < symbols.count; i++) {
+		is = cp_elf_symbol(&symbols, i, &s);
+		if (!is || ELF64_ST_TYPE(s.st_info) != STT_TLS || s.st_shndx == SHN_UNDEF)
+			continue;
+		/* The compiler may have put something behind it: `x.lto_priv.0`. */
+		if (!strncmp(is, name, length) && (!is[length] || is[length] == '.'))
+			return false;
+		other |= !s.st_value;
+	}
+	return other;
+}

@@ -71,6 +71,24 @@ const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_t
 	return t;
 }
 
+const struct cp_type *cp_type_function_of(struct cp_arena *arena, const struct cp_type *result,
+					  const char *takes, size_t size)
+{
+	const char *of = result && result->text ? result->text : "void";
+	size_t room = strlen(of) + size + 2;
+	struct cp_type *t = cp_arena_alloc(arena, sizeof(*t));
+	char *text = cp_arena_alloc(arena, room);
+
+	if (!t || !text)
+		return NULL;
+	t->kind = CP_TYPE_FUNCTION;
+	t->target = result;
+	t->split = (uint32_t)strlen(of) + 1;
+	snprintf(text, room, "%s %.*s", of, (int)size, takes);
+	t->text = text;
+	return t;
+}
+
 bool cp_type_is_empty(const struct cp_type *type)
 {
 	const struct cp_type *t = cp_type_strip(type);

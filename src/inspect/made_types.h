@@ -12,6 +12,9 @@
 const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target);
 const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
 				       uint64_t count);
+/* A function of that result; what it takes is spelt so, `(int, char *)`, and not looked at. */
+const struct cp_type *cp_type_function_of(struct cp_arena *arena, const struct cp_type *result,
+					  const char *takes, size_t size);
 /* A pointer to members of `containing` that are a `target`. */
 const struct cp_type *cp_type_member_pointer_to(struct cp_arena *arena,
 						const struct cp_type *target,

@@ -100,7 +100,31 @@ static bool is_one_of(const char *at, const char *end, const char *const *words)
 	return false;
 }
 
-/* What comes behind a type's name: asterisks, const, a number of elements. */
+bool cp_spelling_declares(const char *at)
+{
+	if (*at != '(')
+		return false;
+	at = behind_blanks(at + 1);
+	return *at == '*' || *at == '&' || cp_spelling_declares(at);
+}
+
+const char *cp_spelling_bracket(const char *at)
+{
+	return *at == '(' ? behind_bracket(at, '(', ')') : behind_bracket(at, '[', ']');
+}
+
+/* Behind `(*)` and what it is a pointer to, elements or a function; NULL: it is none. */
+static const char *behind_declarator(const char *at)
+{
+	const char *end = cp_spelling_declares(at) ? cp_spelling_bracket(at) : NULL, *next;
+
+	if (!end || end[-2] == '(')
+		return NULL;
+	next = behind_blanks(end);
+	return *next == '(' ? cp_spelling_bracket(next) : *next == '[' ? end : NULL;
+}
+
+/* What comes behind a type's name: asterisks, const, a number of elements, `(*)`. */
 static const char *behind_marks(const char *at, bool *certain)
 {
 	static const char *const qualifiers[] = { "const", "volatile", "restrict", NULL };
@@ -116,6 +140,11 @@ static const char *behind_marks(const char *at, bool *certain)
 		} else if (*next == '[') {
 			end = next + 1 + strspn(next + 1, "0123456789");
 			if (*end++ != ']')
+				return at;
+			*certain = true;
+		} else if (*next == '(') {
+			end = behind_declarator(next);
+			if (!end)
 				return at;
 			*certain = true;
 		} else if (end == next || !is_one_of(next, end, qualifiers)) {

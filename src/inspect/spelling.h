@@ -15,5 +15,9 @@ bool cp_spelling_is_path(const char *at);
 /* Behind the type that begins at `at`; NULL: nothing like one does. *certain_ret: it
  * can be nothing else. */
 const char *cp_spelling_type(const char *at, bool *certain_ret);
+/* Does a declarator in brackets begin at `at`: `(*)[4]`, `(&)[4]`? */
+bool cp_spelling_declares(const char *at);
+/* Behind the bracket, `(` or `[`, at `at`; NULL: nothing closes it. */
+const char *cp_spelling_bracket(const char *at);
 
 #endif

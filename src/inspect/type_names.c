@@ -9,23 +9,73 @@
 #include "inspect/members.h"
 #include "inspect/number.h"
 #include "inspect/shapes.h"
+#include "inspect/spelling.h"
+
+/* ---- types ---- */
+
+/* What is behind the declarator that begins at `c`: `[3][4]` is three of four. */
+static const struct cp_type *with_suffixes(struct cp_arena *arena, const struct cp_type *t,
+					   const char *c, const char *end)
+{
+	const char *close;
+
+	while (c < end && *c == ' ')
+		c++;
+	if (c >= end)
+		return t;
+	close = *c == '(' || *c == '[' ? cp_spelling_bracket(c) : NULL;
+	if (!close || close > end)
+		return t;
+	t = with_suffixes(arena, t, close, end);
+	if (!t)
+		return NULL;
+	return *c == '[' ? cp_type_array_of(arena, t, strtoull(c + 1, NULL, 10))
+			 : cp_type_function_of(arena, t, c, (size_t)(close - c));
+}
+
+/* A type with what is behind its name: `*[4]`, `(*)[4]`, `(*)(int)`. NULL without memory. */
+static const struct cp_type *with_marks(struct cp_arena *arena, const struct cp_type *t,
+					const char *c, const char *end)
+{
+	const char *inner = NULL, *close = NULL;
+
+	for (; t && c < end && *c != '[' && !inner; c++) {
+		if (*c == '*' || *c == '&')
+			t = cp_type_pointer_to(arena, t);
+		else if (*c == '(')
+			inner = c;
+	}
+	if (inner) {
+		close = cp_spelling_bracket(inner);
+		c = close ? close : end;
+	}
+	t = t ? with_suffixes(arena, t, c, end) : NULL;
+	return t && close ? with_marks(arena, t, inner + 1, close - 1) : t;
+}
+
+/* Where the name ends and marks begin. */
+static size_t name_size(const char *text)
+{
+	unsigned depth = 0;
+	const char *c;
+
+	for (c = text; *c; c++) {
+		if (!depth && (strchr("*[&", *c) || cp_spelling_declares(c)))
+			break;
+		depth += *c == '<' || *c == '(';
+		depth -= depth && (*c == '>' || *c == ')');
+	}
+	return (size_t)(c - text);
+}
 
 /* `struct node *[4]`: a name, then what is behind it. */
 CP_ERROR cp_type_by_text(const struct cp_expression_env *env, const char *text,
 			 const struct cp_type **ret)
 {
-	size_t size = strlen(text), name = size;
+	size_t size = name_size(text), name = size;
 	const struct cp_type *t;
 	char *plain;
-	const char *c;
-	unsigned depth = 0;
 
-	for (c = text; *c && name == size; c++) {
-		depth += *c == '<' || *c == '(';
-		depth -= depth && (*c == '>' || *c == ')');
-		if (!depth && (*c == '*' || *c == '[' || *c == '&'))
-			name = (size_t)(c - text);
-	}
 	plain = cp_arena_copy(env->arena, text, name);
 	if (!plain)
 		return cp_error_nomem();
@@ -38,16 +88,8 @@ CP_ERROR cp_type_by_text(const struct cp_expression_env *env, const char *text,
 	t = cp_type_of_c(plain);
 	if (!t)
 		CP_TRY(env->type(env->ctx, plain, &t));
-	for (c = text + name; *c; c++) {
-		if (*c == '*' || *c == '&')
-			t = cp_type_pointer_to(env->arena, t);
-		else if (*c == '[')
-			t = cp_type_array_of(env->arena, t, strtoull(c + 1, NULL, 10));
-		if (!t)
-			return cp_error_nomem();
-	}
-	*ret = t;
-	return NULL;
+	*ret = with_marks(env->arena, t, text + size, text + strlen(text));
+	return *ret ? NULL : cp_error_nomem();
 }
 
 /* ---- enumerators ---- */

@@ -97,6 +97,14 @@ judge() {
 			(struct node *)server.clients
 			{struct node}server.clients->head || *(struct node *)server.clients->head
 			{int}pointer
+			(int (*)[4])pointer
+			((int (*)[4])matrix)[1]
+			*(int (*)[4])&matrix[0][0] + 1
+			**(int(*)[3][4])matrix
+			sizeof(int[3][4])
+			{int[2][3]}pointer || *(int (*)[2][3])pointer
+			(int (*)(int))function
+			*(int *(*)[2])pointer
 			(short)commands
 			server.color == GREEN
 			server.color == 6
@@ -138,6 +146,47 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 	assert_failure 1
 	[ "$stderr" = "cprof: process $pid has no thread fourth" ]
 	finish
+}
+
+# The macro makes two of each, in blocks of blocks; the linker leaves one out, and lets debug
+# information say of it that it is where another one is.
+@test "what thread_local! declares is found by its name, and once" {
+	needs rustc
+	cat >own.rs <<-'END'
+		use std::cell::{Cell, RefCell};
+		use std::io::Read;
+		mod deep {
+			use std::cell::Cell;
+			thread_local! { pub static COUNT: Cell<u32> = const { Cell::new(70) }; }
+		}
+		thread_local! {
+			static COUNT: Cell<u32> = const { Cell::new(7) };
+			static LIST: RefCell<Vec<i32>> = RefCell::new(vec![1, 2]);
+			static UNUSED: Cell<u64> = const { Cell::new(5) };
+		}
+		fn main() {
+			COUNT.set(COUNT.get() + 2);
+			deep::COUNT.set(deep::COUNT.get() + 1);
+			LIST.with(|l| l.borrow_mut().push(3));
+			println!("ready");
+			let read = std::io::stdin().read(&mut [0]).unwrap() as u32;
+			std::process::exit((COUNT.get() + deep::COUNT.get() + read == 0) as i32);
+		}
+	END
+	for options in "" "-C symbol-mangling-version=v0" "-O"; do
+		# shellcheck disable=SC2086
+		rustc -g $options -A warnings -o own own.rs
+		begin own
+		"$CPROF" inspect "$pid" own::COUNT deep::COUNT LIST | grep -v '^    also' | sed 's/{value=\(.*\), state=Alive}/\1/' |
+			diff - <(printf '%s\n' 'own::COUNT = 9' 'deep::COUNT = 71' 'LIST = {1, 2, 3}') || { echo "$options"; return 1; } >&2
+		"$CPROF" inspect "$pid" COUNT >shown
+		grep -q '^    also: .*own::deep::COUNT' shown || grep -q '^    also: .*own::COUNT' shown
+		"$CPROF" inspect --globals='own::*' "$pid" | sed -n 's/^\([^ ]*\) = .*/\1/p' | sort |
+			diff - <(printf '%s\n' own::COUNT own::LIST own::deep::COUNT)
+		run "$CPROF" inspect "$pid" UNUSED
+		assert_failure
+		finish
+	done
 }
 
 @test "a file has the values that its program begins with" {

@@ -135,8 +135,9 @@ class Agreement:
             del self.told[told:]
             self.told.append((WRONG, where, ours and ours["text"], theirs))
             return WRONG
-        if not are_right and what == EQUAL and not gdb_is_right:
+        if not are_right and what in (EQUAL, NOTHING) and not gdb_is_right: # NOTHING: both have no elements
             self.rule("both have what debug information says, which is wrong: nothing was stored there")
+            del self.told[told:]
             return EQUAL
         if not are_right:
             self.told.append((APART, where + " by the source", *check.told[0][2:]))
