@@ -7,7 +7,6 @@
 #include "detour/base.h"
 
 #include <asm/prctl.h>
-#include <elf.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -202,37 +201,4 @@ bool cp_detour_base_used_by(struct cp_decoder *decoder, struct cp_image *image, 
 	return *has_ret &&
 	       cp_detour_base_used(decoder, code, size,
 				   has_name(image, ".dynstr") || has_name(image, ".strtab"));
-}
-
-/* The symbol of that name in a table of symbols; false: it has none. */
-static bool find_symbol(struct cp_image *image, const char *table, const char *names,
-			const char *name, Elf64_Sym *ret)
-{
-	const uint8_t *bytes, *texts;
-	size_t size, length, i;
-	struct cp_vaddr at;
-
-	if (!cp_image_section(image, table, &bytes, &size, &at) ||
-	    !cp_image_section(image, names, &texts, &length, &at))
-		return false;
-	for (i = 0; i + sizeof(*ret) <= size; i += sizeof(*ret)) {
-		memcpy(ret, bytes + i, sizeof(*ret));
-		if (ret->st_name < length && length - ret->st_name > strlen(name) &&
-		    !strcmp((const char *)texts + ret->st_name, name))
-			return true;
-	}
-	return false;
-}
-
-bool cp_detour_locks_all(struct cp_image *image)
-{
-	const uint8_t *bytes;
-	struct cp_vaddr at;
-	Elf64_Sym symbol;
-	size_t size;
-
-	if (find_symbol(image, ".dynsym", ".dynstr", "mlockall", &symbol))
-		return symbol.st_shndx == SHN_UNDEF;
-	return !cp_image_section(image, ".dynsym", &bytes, &size, &at) &&
-	       find_symbol(image, ".symtab", ".strtab", "mlockall", &symbol);
 }

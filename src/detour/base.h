@@ -18,9 +18,5 @@ bool cp_detour_base_used(struct cp_decoder *decoder, const uint8_t *code, size_t
 			 bool names_it);
 /* The same of an image's section of code. False with *has_ret false: it has none. */
 bool cp_detour_base_used_by(struct cp_decoder *decoder, struct cp_image *image, bool *has_ret);
-/* May the image have all of its process's memory locked? It calls mlockall() of a library, or,
- * linked statically, has it inside. What is mapped for rings would be, too, and be resident:
- * half a gigabyte. */
-bool cp_detour_locks_all(struct cp_image *image);
 
 #endif

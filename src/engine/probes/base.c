@@ -39,11 +39,6 @@ static bool is_used(const cprof_process *p, const struct engine_text *text)
 		plans->base_used = segment_uses(decoder, image->assembly->image, text);
 	if (plans->base_used)
 		cp_info("%s uses gs: no detours where it is mapped", image->assembly->path);
-	else if (cp_detour_locks_all(image->assembly->image)) {
-		cp_info("%s calls mlockall(): no detours where it is mapped",
-			image->assembly->path);
-		plans->base_used = true;
-	}
 	return plans->base_used;
 }
 
