@@ -235,6 +235,24 @@ static int raise_descriptor_limit(void)
 	return limit.rlim_cur > 2 * DESCRIPTORS ? DESCRIPTORS : (int)limit.rlim_cur / 2;
 }
 
+#define STACK ((rlim_t)8 << 20) /* more than it ever takes */
+
+/* Of the tracer alone, too: a stack however small CMD's is to be, and no core file, which would
+ * have the rings in it. */
+static void set_memory_limits(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < STACK) {
+		limit.rlim_cur = limit.rlim_max < STACK ? limit.rlim_max : STACK;
+		setrlimit(RLIMIT_STACK, &limit);
+	}
+	if (!getrlimit(RLIMIT_CORE, &limit)) {
+		limit.rlim_cur = 0;
+		setrlimit(RLIMIT_CORE, &limit);
+	}
+}
+
 /* As in <linux/sched/types.h>, which does not go with <sched.h>. */
 struct sched_attributes {
 	uint32_t size, policy;
@@ -286,6 +304,7 @@ __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t co
 	tr.signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	tr.controller_pidfd = (int)syscall(SYS_pidfd_open, controller, 0);
 	tr.fds_all = tr.fds_left = raise_descriptor_limit();
+	set_memory_limits();
 	sched_getaffinity(0, sizeof(tr.cpus), &tr.cpus);
 	if (tr.signal_fd < 0 || tr.controller_pidfd < 0 || getppid() != controller)
 		_exit(1);

@@ -260,6 +260,19 @@ begins() {
 	begins "$status"
 }
 
+# What is placed at once is no matter of the stack; and the limit is the program's own.
+@test "a limit of the stack that leaves little" {
+	for how in "-t all -a -r" --allocs "--capture=ptrace -s 499"; do
+		for limit in "-S -s 64" "-s 64"; do
+			# shellcheck disable=SC2086
+			(ulimit $limit && exec "$CPROF" run -q -o x.data $how -- sh -c 'ulimit -s; ulimit -c; exit 7') >out 2>err || status=$?
+			assert_equal "$status $(cat err)" "7 "
+			# shellcheck disable=SC2086
+			(ulimit $limit && sh -c 'ulimit -s; ulimit -c') | diff - out
+		done
+	done
+}
+
 @test "a recording cut short by a full disk: CMD's status is kept, and it is said" {
 	mkdir small
 	mount -t tmpfs -o size=4k none small 2>/dev/null || skip "no right to mount"

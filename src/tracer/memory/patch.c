@@ -40,7 +40,7 @@ static size_t patch_run(const struct space *space, struct patch *patches, size_t
 {
 	uint64_t start = patches[0].address;
 	size_t length = patches[count - 1].address + size - start, i, done = 0;
-	uint8_t text[PAGES * PAGE + CP_TRAP_MAX];
+	static uint8_t text[PAGES * PAGE + CP_TRAP_MAX]; /* more than some stacks have */
 
 	if (!space_read(space, start, text, length))
 		return 0;
