@@ -15,16 +15,21 @@ bool cp_member_is_virtual(const struct cp_type_member *m)
 	return m->flags & CP_MEMBER_VIRTUAL;
 }
 
-static bool has_virtual_bases(const struct cp_type *type, unsigned depth)
+static bool spend(unsigned *budget)
+{
+	return *budget && (*budget)--;
+}
+
+static bool has_virtual_bases(const struct cp_type *type, unsigned depth, unsigned *budget)
 {
 	const struct cp_type_details *d = cp_type_details(cp_type_strip(type));
 	uint32_t i;
 
-	for (i = 0; d && depth < PARTS_DEEP && i < d->member_count; i++) {
+	for (i = 0; d && depth < PARTS_DEEP && i < d->member_count && spend(budget); i++) {
 		const struct cp_type_member *m = &d->members[i];
 
 		if (m->flags & CP_MEMBER_BASE &&
-		    (m->flags & CP_MEMBER_VIRTUAL || has_virtual_bases(m->type, depth + 1)))
+		    (m->flags & CP_MEMBER_VIRTUAL || has_virtual_bases(m->type, depth + 1, budget)))
 			return true;
 	}
 	return false;
@@ -52,7 +57,7 @@ static bool has_incomplete(const struct cp_type *type, unsigned depth, unsigned 
 	for (; t && t->kind == CP_TYPE_ARRAY && depth < PARTS_DEEP; depth++)
 		t = cp_type_strip(t->target);
 	d = t && !t->align && depth < PARTS_DEEP ? cp_type_details(t) : NULL;
-	for (i = 0; d && i < d->member_count && *budget; i++, (*budget)--)
+	for (i = 0; d && i < d->member_count && spend(budget); i++)
 		if (has_incomplete(d->members[i].type, depth + 1, budget))
 			return true;
 	return false;
@@ -94,6 +99,7 @@ uint64_t cp_layout_size(const struct cp_layout *l, size_t i)
 {
 	const struct cp_type_member *m = l->members.items[i], *next = next_of(l, i);
 	const struct cp_type *type = cp_type_strip(m->type);
+	unsigned budget = CP_CLASSIFY_BUDGET;
 
 	if (cp_layout_incomplete(type))
 		return cp_layout_room(l, i);
@@ -101,7 +107,7 @@ uint64_t cp_layout_size(const struct cp_layout *l, size_t i)
 		return type->size;
 	if (is_empty_class(type))
 		return 0;
-	if (has_virtual_bases(type, 0) && next && !cp_member_is_virtual(next) &&
+	if (has_virtual_bases(type, 0, &budget) && next && !cp_member_is_virtual(next) &&
 	    next->offset < m->offset + type->size)
 		return next->offset - m->offset;
 	return type->size;
@@ -171,7 +177,8 @@ void cp_layout_of(struct cp_image *image, const struct cp_found_type *found, str
 	l->type = cp_type_strip(cp_type_complete(image, l->type));
 	l->details = cp_type_details(l->type);
 	cp_type_complete_parts(image, l->type);
-	l->virtual_bases = has_virtual_bases(l->type, 0);
+	l->virtual_bases = has_virtual_bases(l->type, 0, &budget);
+	budget = CP_CLASSIFY_BUDGET;
 	l->align = cp_type_alignment(l->type, &budget);
 	budget = CP_CLASSIFY_BUDGET;
 	l->align_least = has_incomplete(l->type, 0, &budget);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/map.h"
+
 static bool spend(unsigned *budget)
 {
 	return *budget && (*budget)--;
@@ -95,23 +97,29 @@ uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget)
 
 #define PARTS_DEEP 32
 
-static void complete_parts(struct cp_image *image, const struct cp_type *type, unsigned depth)
+/* Each type once: what is made to confuse has itself in it, twice. */
+static void complete_parts(struct cp_image *image, const struct cp_type *type, unsigned depth,
+			   struct cp_map *seen)
 {
 	const struct cp_type *t = cp_type_strip(cp_type_complete(image, cp_type_strip(type)));
 	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
+	uint64_t key = (uint64_t)(uintptr_t)t;
 	uint32_t i;
 
-	if (!t || depth == PARTS_DEEP)
+	if (!t || depth == PARTS_DEEP || cp_map_get(seen, key) || !cp_map_put(seen, key, 1))
 		return;
 	if (t->kind == CP_TYPE_ARRAY)
-		complete_parts(image, t->target, depth + 1);
+		complete_parts(image, t->target, depth + 1, seen);
 	for (i = 0; d && i < d->member_count; i++)
-		complete_parts(image, d->members[i].type, depth + 1);
+		complete_parts(image, d->members[i].type, depth + 1, seen);
 	for (i = 0; d && i < d->variant_count; i++)
-		complete_parts(image, d->variants[i].member.type, depth + 1);
+		complete_parts(image, d->variants[i].member.type, depth + 1, seen);
 }
 
 void cp_type_complete_parts(struct cp_image *image, const struct cp_type *type)
 {
-	complete_parts(image, type, 0);
+	struct cp_map seen = { 0 };
+
+	complete_parts(image, type, 0, &seen);
+	cp_map_free(&seen);
 }

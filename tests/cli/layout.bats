@@ -322,3 +322,39 @@ END
 		jq -r '.fields[].fields? // [] | .[] | "\(.name) \(.offset)"' | sort | diff theirs -
 	no_complaints
 }
+
+@test "a type that has itself in it, twice" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >self.s <<'END'
+.text
+.globl main
+main: ret
+.section .debug_abbrev,"",@progbits
+.uleb128 1; .uleb128 0x11; .byte 1; .uleb128 3; .uleb128 8; .byte 0,0
+.uleb128 3; .uleb128 0x13; .byte 1; .uleb128 3; .uleb128 8; .uleb128 0xb; .uleb128 0xb; .byte 0,0
+.uleb128 4; .uleb128 0x0d; .byte 0; .uleb128 3; .uleb128 8; .uleb128 0x49; .uleb128 0x13; .uleb128 0x38; .uleb128 0xb; .byte 0,0
+.uleb128 8; .uleb128 0x1c; .byte 0; .uleb128 0x49; .uleb128 0x13; .uleb128 0x38; .uleb128 0xb; .byte 0,0
+.byte 0
+.section .debug_info,"",@progbits
+unit: .long end-from
+from: .value 4; .long 0; .byte 8
+.uleb128 1; .asciz "x.c"
+self: .uleb128 3; .asciz "Self"; .byte 8
+.uleb128 4; .asciz "a"; .long self-unit; .byte 0
+.uleb128 4; .asciz "b"; .long self-unit; .byte 0
+.byte 0
+base: .uleb128 3; .asciz "Base"; .byte 8
+.uleb128 8; .long base-unit; .byte 0
+.uleb128 8; .long base-unit; .byte 0
+.byte 0
+.byte 0
+end:
+END
+	gcc -nostartfiles -Wl,-e,main -o self self.s
+	for what in "--all self" "--holes self" "self Self" "self Base"; do
+		# shellcheck disable=SC2086
+		timeout 20 "$CPROF" layout $what >shown
+	done
+	"$CPROF" layout self Self | diff - <(printf '%s\n' 'struct Self: 8 bytes, aligned to 1' '  offset  size  type         member' \
+		'       0     8  struct Self  a' '       0     8  struct Self  b')
+}
