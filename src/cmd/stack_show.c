@@ -266,10 +266,12 @@ static bool lacks_frame_pointer(const struct cp_stack_options *o, const struct c
 
 /* ---- threads ---- */
 
+/* Calls that are inlined into each other have one pc. */
 static bool same_frame(const struct cp_stack_frame *a, const struct cp_stack_frame *b)
 {
 	return a->ip == b->ip && a->inlined == b->inlined && a->run == b->run &&
-	       a->guessed == b->guessed && a->truncated == b->truncated;
+	       a->guessed == b->guessed && a->truncated == b->truncated && a->line == b->line &&
+	       !strcmp(a->function ?: "", b->function ?: "");
 }
 
 static bool same_stack(const struct cp_stack_thread *a, const struct cp_stack_thread *b)

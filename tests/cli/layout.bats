@@ -355,6 +355,6 @@ END
 		# shellcheck disable=SC2086
 		timeout 20 "$CPROF" layout $what >shown
 	done
-	"$CPROF" layout self Self | diff - <(printf '%s\n' 'struct Self: 8 bytes, aligned to 1' '  offset  size  type         member' \
+	"$CPROF" layout self Self | diff - <(printf '%s\n' 'struct Self: 8 bytes, aligned to 1' '' '  offset  size  type         member' \
 		'       0     8  struct Self  a' '       0     8  struct Self  b')
 }

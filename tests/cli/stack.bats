@@ -499,6 +499,34 @@ made() {
 		jq -r '.threads[0].frames[0].registers | "rbx \(.rbx)", "rip \(.rip)"' | diff theirs -
 }
 
+@test "calls that are inlined into each other are no recursion" {
+	needs gdb gcc
+	cat >inl.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+#define IN static inline __attribute__((always_inline)) int
+IN one(int n) { char c; return (int)read(0, &c, 1) + n; }
+IN two(int n) { return one(n + 1) + 1; }
+IN three(int n) { return two(n + 1) + 1; }
+IN four(int n) { return three(n + 1) + 1; }
+IN five(int n) { return four(n + 1) + 1; }
+IN six(int n) { return five(n + 1) + 1; }
+int main(void) { puts("ready"); fflush(stdout); return six(1) == 0; }
+END
+	gcc -g -O1 -o inl inl.c
+	mkfifo hold
+	./inl <hold >said &
+	pid=$!
+	exec {holding}>hold
+	until [ -s said ]; do :; done
+	"$CPROF" stack "$pid" >shown
+	gdb -batch -nx -iex 'set debuginfod enabled off' -p "$pid" -ex bt 2>/dev/null |
+		sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+ in )?(one|two|three|four|five|six|main) .*/\2/p' >theirs
+	sed -nE 's/^ *#[0-9]+ +.*\b(one|two|three|four|five|six|main)\b.*/\1/p' shown | diff theirs - || { cat shown; false; } >&2
+	exec {holding}>&-
+	wait "$pid" || true
+}
+
 @test "a core file: what can't be known of it is said" {
 	needs gdb gcc python3
 	printf 'int f(int n) { volatile char pad[2000]; pad[0] = n; return f(n + 1) + pad[0]; }\nint main(void) { return f(0); }\n' >dies.c

@@ -105,7 +105,8 @@ static void missing_time(const struct cp_record *r, const struct cp_look *look, 
 		cp_add_time(text, paused);
 		cp_buf_str(text, " (");
 		cp_add_percent(text, paused, t->cpu_ns);
-		cp_buf_str(text, ") of the program's CPU time is not above: samples were paused");
+		cp_buf_str(text, ") of the program's CPU time is not above: samples were paused, "
+				 "or over while cprof was leaving");
 		doubt(out, look, text);
 	}
 	if (cp_share(rest, t->cpu_ns) <= 0.01)
