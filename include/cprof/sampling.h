@@ -87,6 +87,8 @@ typedef struct cprof_overhead {
 	 * much of it no sample stands for. */
 	uint64_t event_count, event_unsampled;
 	uint64_t paused_ns; /* of unsampled_ns: used while samples were paused */
+	uint64_t placing_ns; /* since the session's begin, until what it found was prepared and
+				breakpoints were placed; 0: they are not yet */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

@@ -58,6 +58,7 @@ struct cp_record_totals {
 	uint64_t calls_left_out; /* that were traced, and not to be kept */
 	uint64_t perf_left; /* times a thread began to be stopped for its samples */
 	uint64_t paused_ns; /* of unsampled_ns: used while samples were paused */
+	uint64_t placing_ns; /* from the start until breakpoints were placed; of several: 0 */
 	uint64_t event_count; /* how often the event was that samples are of, */
 	uint64_t event_unsampled; /* and how much of that no sample carries */
 	/* Sources and code that the recording encloses, and what there was no room for. */

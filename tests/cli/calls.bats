@@ -498,6 +498,8 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	left_alone "$tracee"
 	"$CPROF" replay --json x.data | grep -q '"event":"enter"'
 	"$CPROF" attach -q -o x.data -t program -d 1s "$tracee"
+	# How long it looked is told apart from how long it prepared: it looked for the second.
+	"$CPROF" report --json x.data | jq -e '.placing_ns > 0 and .duration_ns - .placing_ns >= 1e9'
 	text_is_whole
 	"$CPROF" replay --json x.data | grep -q '"event":"enter"'
 	finish

@@ -426,6 +426,7 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.perf_left = t->perf_left,
 		.event_count = t->event_count,
 		.paused_ns = t->paused_ns,
+		.placing_ns = s->placing_ns,
 		.event_unsampled = t->event_unsampled,
 	};
 }

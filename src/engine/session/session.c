@@ -483,6 +483,7 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 	if (!s->target || s->started)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	start(s);
+	s->placing_ns = cp_now() - s->begin_ns;
 	deadline = timeout_ns ? cp_now() + timeout_ns : 0; /* from when breakpoints are placed */
 	s->steered.runs = true;
 	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {

@@ -169,6 +169,7 @@ struct cp_record_totals cp_recorder_totals(const cprof_profiler *log)
 	t.perf_left = o.perf_left;
 	t.event_count = o.event_count;
 	t.paused_ns = o.paused_ns;
+	t.placing_ns = o.placing_ns;
 	t.event_unsampled = o.event_unsampled;
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].family->totals)

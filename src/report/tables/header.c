@@ -74,6 +74,25 @@ static bool add_others(uint32_t holds, struct cp_buf *item)
 	return true;
 }
 
+#define PLACING_SHARE 20 /* one in so many */
+#define PLACING_NS UINT64_C(50000000)
+
+/* How long it is, and how much of that nobody looked yet, where that is a share of it. */
+static void add_duration(const struct cp_profile *p, struct cp_buf *item)
+{
+	uint64_t all = cp_report_duration(p->record);
+	uint64_t placing = cp_record_final(p->record)->placing_ns;
+
+	if (placing < PLACING_NS || placing < all / PLACING_SHARE || placing > all) {
+		cp_add_time(item, all);
+		return;
+	}
+	cp_add_time(item, all - placing);
+	cp_buf_str(item, ", after ");
+	cp_add_time(item, placing);
+	cp_buf_str(item, " of preparing");
+}
+
 static bool is_filtered(const struct cp_profile *p)
 {
 	const struct cp_profile_filter *o = &p->filter;
@@ -93,7 +112,7 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 
 	if (holds == CP_RECORD_HAS_COVERAGE) {
 		cp_buf_str(item, "coverage of ");
-		cp_add_time(item, cp_report_duration(p->record));
+		add_duration(p, item);
 		flow_item(f, item);
 		return;
 	}
@@ -101,12 +120,12 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		cp_add_plural(item, cp_record_annotation_count(p->record), "annotation",
 			      "annotations");
 		cp_buf_str(item, " in ");
-		cp_add_time(item, cp_report_duration(p->record));
+		add_duration(p, item);
 		flow_item(f, item);
 		return;
 	}
 	if (add_others(holds, item)) {
-		cp_add_time(item, cp_report_duration(p->record));
+		add_duration(p, item);
 		flow_item(f, item);
 		return;
 	}
@@ -116,7 +135,7 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	else
 		cp_cost_add_words(p, &p->total, item);
 	cp_buf_printf(item, " %s in ", p->unit->of);
-	cp_add_time(item, cp_report_duration(p->record));
+	add_duration(p, item);
 	flow_item(f, item);
 	if (p->by_calls)
 		cp_add_plural(item, p->total.ticks, "call", "calls");

@@ -38,6 +38,7 @@ static void add_command(const struct cp_profile *p, struct cp_json *j)
 		cp_json_str(j, NULL, *arg);
 	cp_json_end(j, ']');
 	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
+	cp_json_u64(j, "placing_ns", cp_record_final(p->record)->placing_ns);
 	if (status < 0)
 		cp_json_null(j, "exit_status");
 	else
