@@ -595,7 +595,7 @@ static CP_ERROR open_process(struct cp_inspected *in, const struct cp_image_opti
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)in->pid);
 	in->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (in->memory_fd < 0 && (errno == ENOENT || errno == ESRCH))
-		return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no process %d", (int)in->pid);
+		return cp_objects_gone(in->pid);
 	if (in->memory_fd < 0)
 		return cp_error_hint(cp_error_new(CP_ERR_PERMISSION, errno,
 						  "the memory of process %d can't be read",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/objects.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -187,6 +188,27 @@ static void read_exe(struct process *p)
 		p->exe[strlen(p->exe) - strlen(deleted)] = 0;
 }
 
+struct cp_error *cp_objects_gone(pid_t pid)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *state = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	cp_error_free(cp_file_read(AT_FDCWD, path, MAX_MAPS, &text));
+	cp_buf_u8(&text, 0);
+	if (!text.failed)
+		state = strstr((const char *)text.bytes, "\nState:\t");
+	if (!state)
+		return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no process %d", (int)pid);
+	if (state[strlen("\nState:\t")] == 'Z')
+		return cp_error_new(CP_ERR_GONE, 0, "process %d is a zombie: it has ended",
+				    (int)pid);
+	return cp_error_new(CP_ERR_UNSUPPORTED, 0,
+			    "process %d has no program: it is a thread of the kernel, or is ending",
+			    (int)pid);
+}
+
 CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
 			    cp_object_wanted_fn wanted, void *ctx, struct cp_objects *ret)
 {
@@ -199,10 +221,10 @@ CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	err = cp_file_read(AT_FDCWD, path, MAX_MAPS, &text);
-	if (!err && !text.size)
-		err = cp_error_new(CP_ERR_NOT_FOUND, 0,
-				   "process %d has no program: it is a kernel thread, or has ended",
-				   pid);
+	if (!text.size && (!err || err->errnum == ENOENT || err->errnum == ESRCH)) {
+		cp_error_free(err);
+		err = cp_objects_gone(pid);
+	}
 	if (!err)
 		err = cp_mappings_parse(text.bytes, text.size, &maps, &count);
 	if (err)

@@ -39,6 +39,8 @@ struct cp_image_options cp_symbols_image(struct cp_symbols_options *options);
 /* One file; a name without '/' that is not here is looked for in PATH. */
 CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,
 			 struct cp_objects *ret);
+/* Why a process has no memory to be read: it is a zombie, of the kernel, or there is none. */
+struct cp_error *cp_objects_gone(pid_t pid);
 typedef bool (*cp_object_wanted_fn)(void *ctx, const char *path, const char *started_as,
 				    bool program);
 /* The objects of a process for which `wanted` answers true. One that can't be

@@ -317,6 +317,8 @@ needs_32_bits() {
 	until_true dead
 	refused 1 "$tracee" "zombie\|ended\|exited\|defunct" -- "$CPROF" attach -o rec "$tracee"
 	refused 1 "$tracee" -- "$CPROF" stack "$tracee"
+	refused 1 "$tracee" "zombie" -- "$CPROF" inspect "$tracee" x
+	refused 1 "$tracee" "zombie" -- "$CPROF" functions "$tracee"
 	no_complaints
 }
 
