@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "tracer/memory/space.h"
 
 #define PAGE UINT64_C(4096)
@@ -40,9 +41,9 @@ static size_t patch_run(const struct space *space, struct patch *patches, size_t
 {
 	uint64_t start = patches[0].address;
 	size_t length = patches[count - 1].address + size - start, i, done = 0;
-	static uint8_t text[PAGES * PAGE + CP_TRAP_MAX]; /* more than some stacks have */
+	CP_FREE uint8_t *text = malloc(length); /* more than some stacks have */
 
-	if (!space_read(space, start, text, length))
+	if (!text || !space_read(space, start, text, length))
 		return 0;
 	for (i = 0; i < count; i++) {
 		struct patch *p = &patches[i];
