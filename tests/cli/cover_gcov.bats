@@ -222,3 +222,31 @@ many() {
 	# Of the first 8192 stops all are as they were.
 	assert [ "$((stops[0] - stops[1]))" -gt 16000 ]
 }
+
+# joined COUNT: so many functions that are called once, and where a watched jump leads to
+# what others lead to, too.
+joined() {
+	local n
+	for n in $(seq "$1"); do
+		echo "static long f$n(long a, long b) {"
+		printf '%s\n' 'long sum = 0;' 'if (a == 1 || b == 2)' 'sum += 2;' 'if (a == 2 || b == 1)' \
+			'sum++;' 'for (; b > 9; b--)' 'if (a & 1)' 'goto out;' 'sum = 7;' 'out:' \
+			'return sum; }'
+	done
+	echo 'static long (*const all[])(long, long) = {'
+	for n in $(seq "$1"); do echo "f$n,"; done
+	printf '%s\n' '};' 'int main(void) {' 'long sum = 0;' \
+		"for (long n = 0; n < $1; n++)" 'sum += all[n](n % 3, n % 11);' 'return sum == 42; }'
+}
+
+@test "where a jump is watched, the block behind it costs no stop, and is gcov's" {
+	needs jq gcov
+	joined 500 >p.c
+	both p "$PWD/p.c" gcc
+	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --plain=p-plain --gcov=p-gcov \
+		--only=p.c
+	assert_equal "$status" 0
+	agreed 5500 6000
+	"$CPROF" cover -q --branches=exact -o data -- ./p-plain
+	assert [ "$("$CPROF" report --json data | jq .overhead.stops)" -lt 2900 ]
+}

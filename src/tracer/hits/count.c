@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Hits of coverage: they are counted, and the sites go.
+ *
+ * Where the instruction of a site is a jump, the thread's next one is known, too. What is
+ * reached there for the first time is counted and taken out at the same stop:
+ *
+ *     cmp; jle ─── taken ──► block: a site, once
+ *           │ hit              its own stop is saved
  */
 #include "tracer/hits/count.h"
+
+#include <string.h>
 
 #include "link/coverage.h"
 #include "tracer/hits/at.h"
@@ -59,7 +67,7 @@ static bool decided(struct tracer *tr, const struct at *at, const struct site *s
 	return !open;
 }
 
-static bool jumps(struct at *at, const struct site *site)
+static uint64_t destination(struct at *at, const struct site *site)
 {
 	const struct cp_reader none = { NULL, NULL };
 
@@ -67,8 +75,12 @@ static bool jumps(struct at *at, const struct site *site)
 		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
 		at->regs.r[cp_arch_host()->pc] = at->pc;
 	}
-	return cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &none) ==
-	       site->step.target;
+	return cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &none);
+}
+
+static bool jumps(struct at *at, const struct site *site)
+{
+	return destination(at, site) == site->step.target;
 }
 
 static void count_site(struct tracer *tr, struct at *at, const struct site *site)
@@ -77,18 +89,19 @@ static void count_site(struct tracer *tr, struct at *at, const struct site *site
 		count_up(tr, site->id + !jumps(at, site));
 	else
 		count_up(tr, site->id);
+	if (site->flags & CP_SITE_COUNT && site->window != SITE_NONE)
+		unreached_enter(at->space, site);
 }
 
-/* The block that the thread was in until now was executed to its end, if this hit is
- * at another one: what leads out of the middle are signals, and they make it unknown. */
-static void leave_block(struct tracer *tr, const struct at *at)
+/* The thread comes to `site`, the first one there. The block that it was in until now was
+ * executed to its end, if that is another one: what leads out of the middle are signals, and they make it unknown. */
+static void leave_block(struct tracer *tr, const struct at *at, const struct site *site)
 {
 	uint32_t left = at->t->entered, entered = 0;
 	unsigned flags = 0;
-	const struct site *site;
 	_Atomic uint64_t *counter;
 
-	for (site = at->site; site; site = site_next(at->space, site)) {
+	for (; site; site = site_next(at->space, site)) {
 		if (!site_armed(at->space, site) || !(site->flags & SITE_COUNTS))
 			continue;
 		flags |= site->flags;
@@ -118,12 +131,81 @@ static void tell_opened(struct tracer *tr, const struct at *at, const struct sit
 	emit_event(tr, &e.e, sizeof(e));
 }
 
+/* ---- ahead ---- */
+
+#define AHEAD_MAX 8 /* addresses; jumps may go round */
+
+static bool is_jump(const struct site *site)
+{
+	return site->step.flow == CP_FLOW_JUMP || site->step.flow == CP_FLOW_BRANCH;
+}
+
+/* Has all been seen that is waited for, when it goes as it does now? */
+static bool is_last(struct tracer *tr, struct at *at, const struct site *site)
+{
+	return jumps(at, site) ? !(site->flags & CP_SITE_PASSED) || counted(tr, site->id + 1)
+			       : !(site->flags & CP_SITE_TAKEN) || counted(tr, site->id);
+}
+
+/* Are all sites that are armed there gone as soon as the thread comes there? */
+static bool may_count_ahead(struct tracer *tr, struct at *at, const struct site *site)
+{
+	for (; site; site = site_next(at->space, site)) {
+		if (!site_armed(at->space, site))
+			continue;
+		if (!(site->flags & SITE_COUNTS) || !(site->flags & CP_SITE_ONCE) ||
+		    site->flags & CP_SITE_HOLD)
+			return false;
+		if (site->flags & CP_SITE_COUNT ? site->flags & CP_SITE_MIDDLE
+						: !is_last(tr, at, site))
+			return false;
+	}
+	return true;
+}
+
+/* Somebody else may have written there meanwhile, so that is looked at. */
+static bool take_out_ahead(struct tracer *tr, struct at *at, const struct site *first)
+{
+	uint8_t now[CP_TRAP_MAX];
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	const struct site *site;
+
+	if (!may_count_ahead(tr, at, first) || !space_read(at->space, first->address, now, size) ||
+	    memcmp(now, trap, size))
+		return false;
+	leave_block(tr, at, first);
+	for (site = first; site; site = site_next(at->space, site)) {
+		if (!site_armed(at->space, site))
+			continue;
+		count_site(tr, at, site);
+		site_disarm(at->space, site);
+	}
+	at->space->changed_ns = at->seen_ns;
+	return space_write(at->space, first->address, first->original, size);
+}
+
+/* From a site whose instruction is a jump; jumps change neither registers nor flags. */
+static void count_ahead(struct tracer *tr, struct at *at)
+{
+	const struct site *site = at->site;
+	unsigned n;
+
+	for (n = 0; n < AHEAD_MAX && is_jump(site); n++) {
+		site = space_site(at->space, destination(at, site));
+		if (!site || !space_any_armed(at->space, site) || !take_out_ahead(tr, at, site))
+			return;
+	}
+}
+
+/* ---- here ---- */
+
 bool count_here(struct tracer *tr, struct at *at, bool *events_ret, bool *hold_ret)
 {
 	const struct site *site;
 	bool done = false, any = false;
 
-	leave_block(tr, at);
+	leave_block(tr, at, at->site);
 	for (site = at->site; site; site = site_next(at->space, site)) {
 		if (!site_armed(at->space, site))
 			continue;
@@ -133,8 +215,6 @@ bool count_here(struct tracer *tr, struct at *at, bool *events_ret, bool *hold_r
 			continue;
 		any = true;
 		count_site(tr, at, site);
-		if (site->flags & CP_SITE_COUNT && site->window != SITE_NONE)
-			unreached_enter(at->space, site);
 		if (site->flags & CP_SITE_HOLD && !tr->ending) {
 			tell_opened(tr, at, site);
 			*hold_ret = true;
@@ -146,6 +226,8 @@ bool count_here(struct tracer *tr, struct at *at, bool *events_ret, bool *hold_r
 			done = true;
 		}
 	}
+	if (any && !*events_ret && !*hold_ret && !tr->ending)
+		count_ahead(tr, at);
 	tr->link->shared->stats.counted += any;
 	return done;
 }
