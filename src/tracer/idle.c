@@ -17,16 +17,21 @@
 #include "tracer/stops/snapshot.h"
 
 #define HELD_POLL_NS UINT64_C(200000)
+#define TOLD_POLL_NS (2 * CP_NS_PER_MS) /* should its word not come */
 /* Between two pieces of a batch. */
 #define MORE_NS (100 * CP_NS_PER_MS)
 /* Thousands of threads stop: not each of them wakes us. */
 #define SNAPSHOT_POLL_NS CP_NS_PER_MS
 
-/* Who was held just now is let go at once; who has to wait for long, a little later. */
+/* Who waits for room in the ring goes on at once; who has to wait for long, a little later.
+ * Who is held is let go when the controller says so (ask_for_wake()), or when its child
+ * stops: to look more often takes CPU time from the controller, which is waited for. */
 static uint64_t held_poll(const struct tracer *tr, uint64_t now)
 {
 	uint64_t held = now > tr->held_ns ? (now - tr->held_ns) / 16 : 0;
 
+	if (!tr->full && !snapshot_waits(tr))
+		return TOLD_POLL_NS;
 	return held < HELD_POLL_NS ? HELD_POLL_NS : held < CP_NS_PER_MS ? held : CP_NS_PER_MS;
 }
 

@@ -33,6 +33,8 @@ int32_t engine_living_task(const cprof_process *p)
 {
 	char path[64];
 
+	if (p->live_tid == p->pid)
+		return p->pid;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->pid, p->live_tid);
 	return access(path, F_OK) ? p->pid : p->live_tid;
 }
