@@ -27,6 +27,8 @@
 
 #define CHUNK_MOST (UINT64_C(1) << 24)
 #define CHUNKS_MOST 65536u
+#define RUN_MOST ((size_t)16384) /* bytes that are written at once */
+#define GAP_MOST 1024u /* between pieces of a run */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -407,18 +409,84 @@ static bool piece_ok(const struct space *space, const struct code *c, const stru
 	       detours_in_chunks(space, p->at, p->size);
 }
 
+/* Nothing but zeros: in one of the chunks, sorted, that came with these pieces. */
+static bool is_empty(const struct code *c, uint64_t start, uint64_t end)
+{
+	size_t low = 0, high = c->head.chunk_count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (c->chunks[mid] <= start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && end <= c->chunks[low - 1] + c->head.chunk_size;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct cp_code_piece *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool write_piece(const struct space *space, const struct code *c,
+			const struct cp_code_piece *p)
+{
+	return space_write(space, p->at, c->bytes + p->offset, p->size);
+}
+
+/* How many of the pieces, by place, go into `run` together; *size_ret: bytes of that. Between
+ * them there is nothing yet. */
+static size_t join(const struct code *c, const struct cp_code_piece *pieces, size_t count,
+		   uint8_t *run, size_t *size_ret)
+{
+	size_t n, size = 0, next;
+
+	for (n = 0; n < count; n++, size = next + pieces[n - 1].size) {
+		next = pieces[n].at - pieces[0].at;
+		if (next + pieces[n].size > RUN_MOST || next - size > GAP_MOST ||
+		    (next > size && !is_empty(c, pieces[0].at + size, pieces[n].at)))
+			break;
+		memset(run + size, 0, next - size);
+		memcpy(run + next, c->bytes + pieces[n].offset, pieces[n].size);
+	}
+	*size_ret = size;
+	return n;
+}
+
+/* In runs: there are several pieces for each function, of a few hundred bytes at most. */
+static bool write_runs(const struct space *space, const struct code *c, uint8_t *run)
+{
+	size_t i, n, size;
+	bool ok = true;
+
+	for (i = 0; ok && i < c->head.piece_count; i += n) {
+		n = join(c, c->pieces + i, c->head.piece_count - i, run, &size);
+		ok = n ? space_write(space, c->pieces[i].at, run, size)
+		       : write_piece(space, c, &c->pieces[i]);
+		n += !n;
+	}
+	return ok;
+}
+
 static int write_pieces(const struct space *space, const struct code *c)
 {
-	size_t i;
+	CP_FREE uint8_t *run = malloc(RUN_MOST);
+	size_t i, count = c->head.piece_count;
 
-	for (i = 0; i < c->head.piece_count; i++)
+	if (!run)
+		return ENOMEM;
+	for (i = 0; i < count; i++)
 		if (!piece_ok(space, c, &c->pieces[i]))
 			return EINVAL;
-	for (i = 0; i < c->head.piece_count; i++)
-		if (!space_write(space, c->pieces[i].at, c->bytes + c->pieces[i].offset,
-				 c->pieces[i].size))
-			return EIO;
-	return 0;
+	if (count)
+		qsort(c->pieces, count, sizeof(*c->pieces), by_place);
+	for (i = 1; i < count; i++)
+		if (c->pieces[i].at - c->pieces[i - 1].at < c->pieces[i - 1].size)
+			return EINVAL;
+	return write_runs(space, c, run) ? 0 : EIO;
 }
 
 static int place(struct tracer *tr, struct space *space, struct code *c)

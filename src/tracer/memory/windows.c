@@ -197,28 +197,56 @@ static bool needs_hop(const struct window *w)
 
 /* ---- in ---- */
 
-/* Stands there what we think: the breakpoint with the original bytes behind it? */
-static bool is_ready(const struct space *space, const struct window *w)
+/* Of the program's memory what was read last: to the end of a page. */
+struct text {
+	uint64_t start;
+	size_t size;
+	uint8_t bytes[PAGE + CP_DETOUR_FILLED];
+};
+
+/* Windows are asked for by address, and there are many in a page. NULL: can't be read. */
+static const uint8_t *text_at(const struct space *space, struct text *text, uint64_t at,
+			      size_t size)
 {
-	uint8_t now[CP_DETOUR_FILLED], expected[CP_DETOUR_FILLED];
+	uint64_t offset = at - text->start;
+
+	if (offset < text->size && text->size - offset >= size)
+		return text->bytes + offset;
+	text->start = at;
+	text->size = PAGE - at % PAGE < size ? size : PAGE - at % PAGE;
+	if (space_read(space, at, text->bytes, text->size))
+		return text->bytes;
+	text->size = 0;
+	return NULL;
+}
+
+/* Stands there what we think: the breakpoint with the original bytes behind it? */
+static bool is_ready(const struct space *space, const struct window *w, struct text *text)
+{
+	uint8_t expected[CP_DETOUR_FILLED];
+	const uint8_t *now;
 	size_t size;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
 
 	memcpy(expected, w->w->original, sizeof(expected));
 	if (w->site->flags & CP_SITE_WINDOW)
 		memcpy(expected, trap, size);
-	return (w->site->flags & CP_SITE_HOP || site_armed(space, w->site)) &&
-	       space_read(space, w->at, now, w->w->size) && !memcmp(now, expected, w->w->size);
+	if (!(w->site->flags & CP_SITE_HOP) && !site_armed(space, w->site))
+		return false;
+	now = text_at(space, text, w->at, w->w->size);
+	return now && !memcmp(now, expected, w->w->size);
 }
 
 bool windows_choose(struct space *space, struct windows *ret)
 {
+	struct text text;
 	struct window *w;
 
 	if (!collect(space, ret))
 		return false;
+	text.start = text.size = 0;
 	cp_vec_for_each(&ret->items, w)
-		w->chosen = !w->stands && is_ready(space, w);
+		w->chosen = !w->stands && is_ready(space, w, &text);
 	return true;
 }
 
