@@ -94,7 +94,8 @@ static void count_site(struct tracer *tr, struct at *at, const struct site *site
 }
 
 /* The thread comes to `site`, the first one there. The block that it was in until now was
- * executed to its end, if that is another one: what leads out of the middle are signals, and they make it unknown. */
+ * executed to its end, if that is another one: what leads out of the middle are signals, and
+ * they make it unknown. */
 static void leave_block(struct tracer *tr, const struct at *at, const struct site *site)
 {
 	uint32_t left = at->t->entered, entered = 0;
