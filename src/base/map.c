@@ -104,6 +104,20 @@ bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value)
 	return true;
 }
 
+/* A slot that nobody looks beyond need not be kept: so a map that things go in and out of all
+ * the time does not fill up with what is gone. Others stay where they are. */
+static void free_removed(struct cp_map *map, size_t i)
+{
+	size_t mask = map->capacity - 1;
+
+	if (map->slots[(i + 1) & mask].state != SLOT_FREE)
+		return;
+	for (; map->slots[i].state == SLOT_REMOVED; i = (i - 1) & mask) {
+		map->slots[i].state = SLOT_FREE;
+		map->used--;
+	}
+}
+
 bool cp_map_remove(struct cp_map *map, uint64_t key)
 {
 	struct cp_map_slot *slot = find(map, key);
@@ -112,6 +126,7 @@ bool cp_map_remove(struct cp_map *map, uint64_t key)
 		return false;
 	slot->state = SLOT_REMOVED;
 	map->count--;
+	free_removed(map, (size_t)(slot - map->slots));
 	return true;
 }
 

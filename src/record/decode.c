@@ -28,6 +28,7 @@ void cp_record_decoder_deinit(struct cp_record_decoder *d)
 	cp_vec_free(&d->strings);
 	cp_map_free(&d->code_frame_places);
 	cp_vec_free(&d->column);
+	cp_vec_free(&d->next_sums);
 	cp_record_free_units(d);
 }
 
@@ -186,6 +187,7 @@ static const struct {
 } sections[] = {
 	{ CP_RECORD_STRINGS, decode_strings },
 	{ CP_RECORD_SAMPLES, cp_record_decode_samples },
+	{ CP_RECORD_SAMPLE_SUMS, cp_record_decode_sample_sums },
 	{ CP_RECORD_CALLS, cp_record_decode_calls },
 	{ CP_RECORD_CALLS_WIDE, cp_record_decode_calls },
 	{ CP_RECORD_COVERAGE, cp_record_decode_coverage },

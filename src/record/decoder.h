@@ -8,6 +8,7 @@
 
 #include "base/cursor.h"
 #include "record/reader.h"
+#include "record/sample_sums.h"
 
 #define CP_RECORD_MISSING UINT64_MAX
 
@@ -19,6 +20,9 @@ struct cp_record_decoder {
 	CP_VEC(uint64_t) column; /* of the section being read */
 	bool has_totals;
 	uint64_t next_sample, next_call, next_annotation; /* the number the next one should have */
+	/* What the samples that come next add up to; none: it is not known. */
+	CP_VEC(struct cp_record_sample_sum) next_sums;
+	uint64_t next_sum_samples, next_sum_end_ns;
 	CP_VEC(struct cp_record_unit) units;
 	struct cp_map unit_places; /* by a hash of image, revision, index */
 	struct cp_map code_frame_places; /* of a row of frames: a place of code that has them */

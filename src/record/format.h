@@ -39,7 +39,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 10 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 11 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -103,6 +103,7 @@ enum cp_record_section {
 	CP_RECORD_SOURCE = 29, /* see enclosed.h */
 	CP_RECORD_CODE = 30,
 	CP_RECORD_CALL_BLOCKS_VALUED = 31, /* with values: see call_form.h */
+	CP_RECORD_SAMPLE_SUMS = 32, /* of the samples that follow: see sample_sums.h */
 };
 
 #define CP_RECORD_WIDTH_MAX 7

@@ -400,6 +400,7 @@ void cp_record_destroy(struct cp_record *r)
 	cp_vec_free(&r->stack_items);
 	cp_vec_free(&r->samples);
 	cp_vec_free(&r->sample_sections);
+	cp_sample_sums_free(&r->sample_sums);
 	cp_vec_free(&r->blocks);
 	cp_vec_free(&r->parts);
 	cp_record_free_calls(r);

@@ -11,6 +11,7 @@
  *       call_block_decode.c   those of one
  *     block_count.c         what these hold
  *     sample_decode.c       samples: at once, or as calls when they stay in the file
+ *       sample_sums.c         what they add up to
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
  *     annotation_decode.c   annotations
  *     sum_rows.c            calls that are added up
@@ -29,6 +30,7 @@
 #include "record/coverage.h"
 #include "record/enclosed.h"
 #include "record/lives.h"
+#include "record/sample_sums.h"
 #include "record/format.h"
 #include "record/sum_rows.h"
 
@@ -130,6 +132,8 @@ struct cp_record {
 	CP_VEC(uint32_t) stack_items;
 	CP_VEC(struct cp_record_sample) samples; /* of a large file: once they were needed */
 	CP_VEC(struct cp_record_sample_section) sample_sections; /* of a large file */
+	struct cp_sample_sums sample_sums; /* of a large file, unless they are unknown */
+	bool sample_sums_unknown;
 	size_t sample_count;
 	uint64_t samples_end_ns; /* the time of the last one */
 	CP_VEC(struct cp_record_block) blocks;

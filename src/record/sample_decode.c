@@ -5,6 +5,7 @@
 #include "record/kept.h"
 
 #define COLUMNS 6
+#define SUM_COLUMNS 5
 
 /* Reads the columns of a section into d->column; *elapsed_ret: weights are without the time
  * since the thread's last sample. */
@@ -134,13 +135,18 @@ static bool add_sample(void *ctx, const struct cp_record_sample *s)
 	return true;
 }
 
-static bool add_samples(struct cp_record_decoder *d, uint32_t part, size_t count, bool elapsed)
+static bool add_samples(struct cp_record_decoder *d, struct cp_record_sample_section section,
+			struct cp_cursor *c)
 {
 	struct cp_record *r = d->record;
+	bool elapsed;
 
-	return cp_record_decode_ok(d, cp_vec_reserve(&r->samples, r->samples.count + count)) &&
-	       cp_record_decode_ok(d, add_block(r, part, r->samples.count, count)) &&
-	       each_of_columns(d, count, elapsed, add_sample, r);
+	return get_columns(d, c, section.count, &elapsed) &&
+	       cp_record_decode_ok(d,
+				   cp_vec_reserve(&r->samples, r->samples.count + section.count)) &&
+	       cp_record_decode_ok(d,
+				   add_block(r, section.part, r->samples.count, section.count)) &&
+	       each_of_columns(d, section.count, elapsed, add_sample, r);
 }
 
 static void count_sample(struct cp_record *r, const struct cp_record_sample *s)
@@ -183,22 +189,110 @@ static bool are_plain(const struct cp_record_decoder *d, size_t count, uint64_t 
 	       stack <= d->rows[CP_RECORD_STACKS].direct;
 }
 
+static bool add_sum(struct cp_record *r, const struct cp_record_sample_sum *sum)
+{
+	if (!r->sample_sums_unknown && !cp_sample_sums_add(&r->sample_sums, sum)) {
+		r->sample_sums_unknown = true;
+		cp_sample_sums_free(&r->sample_sums);
+	}
+	return !r->sample_sums_unknown;
+}
+
+static bool sum_early(void *ctx, const struct cp_record_sample *s)
+{
+	const struct cp_record_sample_sum sum = cp_sample_sum_of(s);
+
+	return add_sum(ctx, &sum);
+}
+
+static void count_plain(struct cp_record *r, size_t count, uint64_t end_ns)
+{
+	r->sample_count += count;
+	r->samples_end_ns = end_ns > r->samples_end_ns ? end_ns : r->samples_end_ns;
+}
+
 /* A section that stays in the file. What its samples refer to is there by now, mostly. */
+static bool count_section(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count)
+{
+	struct cp_record *r = d->record;
+	uint64_t end_ns;
+	bool elapsed;
+
+	if (!get_columns(d, c, count, &elapsed))
+		return false;
+	if (are_plain(d, (size_t)count, &end_ns)) {
+		count_plain(r, (size_t)count, end_ns);
+		return r->sample_sums_unknown ||
+		       each_of_columns(d, (size_t)count, elapsed, sum_early, r);
+	}
+	r->sample_sums_unknown = true;
+	return each_of_columns(d, (size_t)count, elapsed, count_early, d);
+}
+
+/* The same by what the samples add up to; false: that is not known. */
+static bool count_by_sums(struct cp_record_decoder *d, uint64_t count)
+{
+	const struct cp_record_sample_sum *sum;
+	bool known = d->next_sums.count && d->next_sum_samples == count;
+
+	if (known)
+		count_plain(d->record, (size_t)count, d->next_sum_end_ns);
+	cp_vec_for_each(&d->next_sums, sum)
+		if (!known || !add_sum(d->record, sum))
+			break;
+	return known;
+}
+
 static bool add_section(struct cp_record_decoder *d, struct cp_record_sample_section section,
-			bool elapsed)
+			struct cp_cursor *c)
 {
 	struct cp_record *r = d->record;
 	size_t before = r->sample_count;
-	uint64_t end_ns;
+	bool ok = count_by_sums(d, section.count) || count_section(d, c, section.count);
 
-	if (are_plain(d, section.count, &end_ns)) {
-		r->sample_count += section.count;
-		r->samples_end_ns = end_ns > r->samples_end_ns ? end_ns : r->samples_end_ns;
-	} else if (!each_of_columns(d, section.count, elapsed, count_early, d)) {
-		return false;
-	}
+	d->next_sums.count = 0;
 	section.kept = r->sample_count - before;
-	return cp_record_decode_ok(d, cp_vec_push(&r->sample_sections, section));
+	return ok && cp_record_decode_ok(d, cp_vec_push(&r->sample_sections, section));
+}
+
+/* Do all rows of d->column refer to what is there, by numbers that are places? Then they become
+ * the next sums. */
+static bool take_sums(struct cp_record_decoder *d, size_t rows)
+{
+	const uint64_t *columns = d->column.items;
+	size_t i;
+
+	for (i = 0; i < rows; i++) {
+		uint64_t thread = columns[i], stack = columns[rows + i];
+		uint64_t flags = columns[2 * rows + i];
+		struct cp_record_sample_sum *sum = &d->next_sums.items[i];
+
+		if (thread >= d->rows[CP_RECORD_THREADS].direct || !stack ||
+		    stack > d->rows[CP_RECORD_STACKS].direct || flags >= CP_SAMPLE_SUMS_FLAGS)
+			return false;
+		*sum = (struct cp_record_sample_sum){ (uint32_t)thread, (uint32_t)(stack - 1),
+						      (uint32_t)flags, columns[3 * rows + i],
+						      columns[4 * rows + i] };
+	}
+	return true;
+}
+
+bool cp_record_decode_sample_sums(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	uint64_t samples = cp_cursor_uleb(c), end_ns = cp_cursor_uleb(c);
+	uint64_t rows = cp_cursor_uleb(c);
+
+	d->next_sums.count = 0;
+	if (!d->record->file)
+		return true;
+	if (!cp_record_decode_columns(d, c, rows, SUM_COLUMNS) ||
+	    !cp_record_decode_ok(d, cp_vec_reserve(&d->next_sums, (size_t)rows)))
+		return false;
+	if (take_sums(d, (size_t)rows))
+		d->next_sums.count = (size_t)rows;
+	d->next_sum_samples = samples;
+	d->next_sum_end_ns = end_ns;
+	return true;
 }
 
 bool cp_record_decode_samples(struct cp_record_decoder *d, struct cp_cursor *c)
@@ -212,16 +306,15 @@ bool cp_record_decode_samples(struct cp_record_decoder *d, struct cp_cursor *c)
 		.count = (size_t)count,
 		.part = (uint32_t)part,
 	};
-	bool elapsed;
 
-	if (c->bad || part >= CP_RECORD_PARTS_MAX || !get_columns(d, c, count, &elapsed))
+	if (c->bad || part >= CP_RECORD_PARTS_MAX || count > section.size)
+		return false;
+	if (r->file ? !add_section(d, section, c) : !add_samples(d, section, c))
 		return false;
 	if (first > d->next_sample)
 		r->own.lost += first - d->next_sample;
 	d->next_sample = first + count;
-	if (r->file)
-		return add_section(d, section, elapsed);
-	return add_samples(d, section.part, section.count, elapsed);
+	return true;
 }
 
 void cp_record_build_samples(struct cp_record_decoder *d)
@@ -343,6 +436,7 @@ static bool count_again(struct cp_record *r)
 
 	r->sample_count = 0;
 	r->samples_end_ns = 0;
+	r->sample_sums_unknown = true;
 	cp_vec_for_each(&r->sample_sections, section) {
 		size_t first = r->sample_count;
 
@@ -398,6 +492,13 @@ CP_ERROR cp_record_each_sample(const struct cp_record *r, cp_record_sample_fn ea
 	return NULL;
 }
 
+/* Sums may say that there are samples that there are not. */
+static struct cp_error *not_as_said(void)
+{
+	return cp_error_new(CP_ERR_FORMAT, 0,
+			    "the recording holds other samples than it says that it does");
+}
+
 CP_ERROR cp_record_need_samples(const struct cp_record *r)
 {
 	/* It is what the record's getters answer that is const. */
@@ -409,6 +510,8 @@ CP_ERROR cp_record_need_samples(const struct cp_record *r)
 	if (!cp_vec_reserve(&own->samples, r->sample_count))
 		return cp_error_nomem();
 	err = each_in_file(r, add_sample, own);
+	if (!err && r->samples.count != r->sample_count)
+		err = not_as_said();
 	if (err)
 		cp_vec_free(&own->samples);
 	return err;

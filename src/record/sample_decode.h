@@ -8,7 +8,8 @@
 
 #include "record/decoder.h"
 
-/* A section of d->payload. */
+/* Sections of d->payload; sums come before their samples. */
+bool cp_record_decode_sample_sums(struct cp_record_decoder *d, struct cp_cursor *c);
 bool cp_record_decode_samples(struct cp_record_decoder *d, struct cp_cursor *c);
 /* After the tables: gives the samples that are in memory places instead of numbers; those
  * that refer to what is missing go. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "record/encode.h"
+#include "record/sample_sums.h"
 
 void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
 			     const struct cp_record_sample *s)
@@ -89,6 +90,63 @@ static void put_weights(struct cp_buf *out, const struct sample_columns *c, size
 	}
 }
 
+/* What the samples add up to; false where that is not much shorter. */
+static bool add_up(const struct cp_record_encoder *e, struct cp_sample_sums *sums,
+		   uint64_t *end_ret)
+{
+	const struct cp_record_sample *s;
+	uint64_t end = 0;
+
+	cp_vec_for_each(&e->samples.list, s) {
+		const struct cp_record_sample_sum one = cp_sample_sum_of(s);
+
+		if (!cp_sample_sums_add(sums, &one) ||
+		    sums->rows.count > e->samples.list.count / CP_SAMPLE_SUMS_SHARE)
+			return false;
+		end = s->ts_ns > end ? s->ts_ns : end;
+	}
+	*end_ret = end;
+	return true;
+}
+
+/* The columns of rows, one behind the other in `memory`. */
+static void put_sum_columns(struct cp_buf *out, const struct cp_sample_sums *sums, uint64_t *memory)
+{
+	size_t n = sums->rows.count, i;
+
+	for (i = 0; i < n; i++) {
+		const struct cp_record_sample_sum *row = &sums->rows.items[i];
+
+		memory[i] = row->thread;
+		memory[n + i] = (uint64_t)row->stack + 1;
+		memory[2 * n + i] = row->flags;
+		memory[3 * n + i] = row->count;
+		memory[4 * n + i] = row->weight_ns;
+	}
+	for (i = 0; i < 5; i++)
+		cp_record_put_column(out, memory + i * n, n);
+}
+
+/* Without memory for it the recording is as good without. `memory` has room for five numbers
+ * a row. */
+static void put_sums(struct cp_record_encoder *e, uint64_t *memory)
+{
+	struct cp_sample_sums sums = { 0 };
+	uint64_t end_ns;
+
+	if (add_up(e, &sums, &end_ns)) {
+		cp_buf_clear(&e->body);
+		cp_buf_uleb(&e->body, e->samples.list.count);
+		cp_buf_uleb(&e->body, end_ns);
+		cp_buf_uleb(&e->body, sums.rows.count);
+		put_sum_columns(&e->body, &sums, memory);
+		cp_record_put_field(&e->payload, CP_RECORD_SAMPLE_SUMS, e->body.bytes,
+				    e->body.size);
+		e->payload.failed |= e->body.failed;
+	}
+	cp_sample_sums_free(&sums);
+}
+
 void cp_record_put_samples(struct cp_record_encoder *e)
 {
 	size_t n = e->samples.list.count;
@@ -98,6 +156,8 @@ void cp_record_put_samples(struct cp_record_encoder *e)
 	if (!n)
 		return;
 	memory = calloc(7 * n, sizeof(*memory));
+	if (memory)
+		put_sums(e, memory);
 	if (memory)
 		c = (struct sample_columns){ memory,	     memory + n,     memory + 2 * n,
 					     memory + 3 * n, memory + 4 * n, memory + 5 * n,

@@ -4,6 +4,7 @@
  * record_dump FILE SEED SAMPLES [SEED SAMPLES]: records made-up programs into
  * FILE first; two of them merged.
  * record_dump FILE calls|annotations SEED EVENTS: the same with calls or annotations.
+ * record_dump FILE few SEED SAMPLES: with few stacks.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,6 +27,21 @@ static struct cp_record *made(const char *seed, const char *samples)
 	return r;
 }
 
+static void few_write(int fd, uint64_t seed, size_t samples, struct cp_buf *text)
+{
+	struct model m;
+	size_t i;
+
+	(void)text;
+	model_make(&m, seed, samples);
+	for (i = 0; i < samples; i++) {
+		m.samples[i].stack = (uint32_t)(i % 3);
+		m.samples[i].thread = m.samples[i].flags = 0;
+	}
+	CHECK_OK(model_write_to(&m, fd, NULL, NULL));
+	model_free(&m);
+}
+
 int main(int argc, char **argv)
 {
 	struct cp_buf text = { 0 };
@@ -38,9 +54,10 @@ int main(int argc, char **argv)
 		model_write(fd, strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
 	} else if (argc == 5) {
 		fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
-		(*argv[2] == 'c' ? call_model_write
-				 : annotation_model_write)(fd, strtoull(argv[3], NULL, 10),
-							   strtoull(argv[4], NULL, 10), NULL);
+		(*argv[2] == 'c'   ? call_model_write
+		 : *argv[2] == 'f' ? few_write
+				   : annotation_model_write)(fd, strtoull(argv[3], NULL, 10),
+							     strtoull(argv[4], NULL, 10), NULL);
 	} else if (argc == 6) {
 		struct cp_record *two[] = { made(argv[2], argv[3]), made(argv[4], argv[5]) };
 

@@ -366,7 +366,7 @@ static void write_samples(const struct model *m, struct cp_record_writer *w,
 
 		t.process = cp_record_process(w, &p);
 		s.thread = cp_record_thread(w, &t);
-		s.stack = write_stack(w, &m->stacks[i]);
+		s.stack = write_stack(w, &m->stacks[s.stack]);
 		cp_record_sample(w, &s);
 		if ((i + 1) % MODEL_CHUNK)
 			continue;

@@ -14,7 +14,9 @@
 #include "record/format.h"
 #include "record/kept.h"
 #include "record/load.h"
+#include "record/reader.h"
 #include "record/record.h"
+#include "record/summed_samples.h"
 #include "test.h"
 #include "record_model.h"
 
@@ -174,6 +176,64 @@ static void test_large(void)
 	close(fd);
 }
 
+struct summed {
+	struct cp_sample_sums sums; /* of all samples, one by one */
+	size_t told, same;
+};
+
+static bool sum_sample(void *ctx, const struct cp_record_sample *s)
+{
+	const struct cp_record_sample_sum one = cp_sample_sum_of(s);
+	struct summed *c = ctx;
+
+	CHECK(cp_sample_sums_add(&c->sums, &one));
+	return true;
+}
+
+static bool compare_sum(void *ctx, const struct cp_record_sample_sum *sum)
+{
+	struct summed *c = ctx;
+	const struct cp_record_sample_sum *with = &c->sums.rows.items[c->told++];
+
+	c->same += sum->thread == with->thread && sum->stack == with->stack &&
+		   sum->flags == with->flags && sum->count == with->count &&
+		   sum->weight_ns == with->weight_ns;
+	return c->told < c->sums.rows.count;
+}
+
+/* A large file's samples are known as what they add up to, be that written, as it is of the first
+ * ones, or not. */
+static void test_sums(size_t alike)
+{
+	struct summed c = { 0 };
+	struct cp_record *r;
+	int fd = scratch_file();
+	struct model m;
+	size_t i;
+
+	model_make(&m, 7, 600000);
+	for (i = 0; i < m.count; i++) {
+		if (i < alike) {
+			m.samples[i].stack %= 2;
+			m.samples[i].thread %= 2;
+			m.samples[i].flags = 0;
+		}
+		m.samples[i].weight_ns = i * UINT64_C(0x9e3779b97f4a7c15) >> 16;
+	}
+	CHECK_OK(model_write_to(&m, dup(fd), NULL, NULL));
+	r = load_file(fd);
+	CHECK(r && r->file && !r->sample_sums_unknown);
+	CHECK_OK(cp_record_each_sample(r, sum_sample, &c));
+	CHECK_U64(r->sample_sums.rows.count, c.sums.rows.count);
+	CHECK_OK(cp_record_each_sample_sum(r, compare_sum, &c));
+	CHECK(c.told > 100 && c.told == c.sums.rows.count);
+	CHECK_U64(c.same, c.told);
+	cp_sample_sums_free(&c.sums);
+	model_free(&m);
+	cp_record_destroy(r);
+	close(fd);
+}
+
 /* Rounded times lose nothing of a thread's weights. */
 static void test_resolution(void)
 {
@@ -275,6 +335,8 @@ int main(void)
 	test_info_kept();
 	test_round_trip();
 	test_large();
+	test_sums(0);
+	test_sums(300000);
 	test_resolution();
 	test_resolver();
 	test_passed_columns();

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/kept.h"
 #include "record/load.h"
 #include "record/reader.h"
 #include "record/sink.h"
+#include "record/summed_samples.h"
 #include "record_model.h"
 #include "test.h"
 
@@ -101,6 +103,86 @@ static void basics(struct file *f)
 	ROWS(f, CP_RECORD_PROCESSES, 6, 0, 1, 1, 1, 0, 0, 0);
 	ROWS(f, CP_RECORD_THREADS, 5, 0, 1, 1, 1, 0, 0);
 	ROWS(f, CP_RECORD_LOCATIONS, 5, 0, 0, 0x1000, 0, 0, 0);
+}
+
+/* What `count` samples of a thread and a stack are said to add up to. */
+static void sums(struct file *f, uint64_t count, uint64_t thread, uint64_t stack)
+{
+	const uint64_t row[] = { thread, stack + 1, 0, count, 77 };
+	size_t i;
+
+	cp_buf_clear(&f->body);
+	cp_buf_uleb(&f->body, count);
+	cp_buf_uleb(&f->body, 99);
+	cp_buf_uleb(&f->body, 1);
+	for (i = 0; i < CP_ARRAY_SIZE(row); i++)
+		cp_record_put_column(&f->body, &row[i], 1);
+	cp_record_put_field(&f->payload, CP_RECORD_SAMPLE_SUMS, f->body.bytes, f->body.size);
+}
+
+/* Makes the file a large one. */
+static void pad(struct file *f)
+{
+	size_t size = CP_RECORD_LARGE + 1, i;
+	uint8_t *bytes = malloc(size);
+	uint64_t x = 1;
+
+	for (i = 0; i < size; i++) {
+		x = x * UINT64_C(6364136223846793005) + 1;
+		bytes[i] = (uint8_t)(x >> 56);
+	}
+	cp_record_put_field(&f->payload, 9999, bytes, size);
+	free(bytes);
+	chunk(f);
+}
+
+static bool count_ticks(void *ctx, const struct cp_record_sample_sum *sum)
+{
+	*(uint64_t *)ctx += sum->count;
+	return true;
+}
+
+/* Sums of what is not there, of other samples than those that follow, of none that do. */
+static void test_lying_sums(void)
+{
+	static const struct {
+		uint64_t count, thread, stack, said_count, said_thread, said_stack, known, ticks;
+	} cases[] = {
+		{ 3, 0, 0, 3, 0, 0, 3, 3 }, /* stacks 0, 1, 2: two of them are none */
+		{ 1, 0, 0, 1, 0, 5, 1, 1 },
+		{ 1, 0, 0, 1, 1, 0, 1, 1 },
+		{ 1, 0, 0, 1, UINT64_MAX, UINT64_MAX, 1, 1 },
+		{ 1, 0, 0, 2, 0, 0, 1, 1 },
+		{ 1, 1, 0, 1, 0, 0, 1, 1 },
+	};
+	struct cp_error *err;
+	struct cp_record *r;
+	struct file f;
+	uint64_t ticks;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(cases); i++) {
+		begin(&f);
+		basics(&f);
+		ROWS(&f, CP_RECORD_NODES, 2, 0, 0, 1);
+		ROWS(&f, CP_RECORD_STACKS, 2, 0, 1, 0);
+		pad(&f);
+		sums(&f, cases[i].said_count, cases[i].said_thread, cases[i].said_stack);
+		samples(&f, cases[i].thread, cases[i].stack, cases[i].count);
+		sums(&f, 1, 0, 0);
+		r = end(&f);
+		CHECK(r->file != NULL);
+		CHECK_U64(cp_record_sample_count(r), cases[i].known);
+		ticks = 0;
+		CHECK_OK(cp_record_each_sample_sum(r, count_ticks, &ticks));
+		CHECK_U64(ticks, cases[i].ticks);
+		/* Who needs them themselves finds out. */
+		err = cp_record_need_samples(r);
+		CHECK((err && err->code == CP_ERR_FORMAT) == (i == 0 || i == 5));
+		CHECK(!err == (cp_record_samples(r) != NULL));
+		cp_error_free(err);
+		cp_record_destroy(r);
+	}
 }
 
 static void test_references(void)
@@ -347,6 +429,7 @@ static void test_bomb(void)
 int main(void)
 {
 	test_references();
+	test_lying_sums();
 	test_started_as();
 	test_again();
 	test_counts();

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "record/calls.h"
 #include "record/record.h"
+#include "record/summed_samples.h"
 #include "report/profile/callstacks.h"
 #include "report/profile/choice.h"
 #include "report/profile/heapstacks.h"
@@ -225,18 +226,15 @@ struct adding {
 	bool no_memory;
 };
 
-static bool add_sample(void *ctx, const struct cp_record_sample *s)
+static bool add_samples(struct adding *a, const struct cp_record_sample_sum *s, bool waits)
 {
-	struct adding *a = ctx;
 	struct cp_profile *p = a->p;
 	struct cp_hit hit = { .thread = s->thread,
 			      .stack = s->stack,
 			      .cost = { .weight = s->weight_ns, .ticks = s->count },
-			      .waits = cp_sample_waits(s) };
+			      .waits = waits };
 	uint64_t key = (uint64_t)s->thread << 32 | s->stack, *at;
 
-	if (!cp_profile_accepts(p, s))
-		return true;
 	cp_cost_add(&p->total, &hit.cost);
 	if (hit.waits)
 		cp_cost_add(&p->waiting, &hit.cost);
@@ -249,10 +247,32 @@ static bool add_sample(void *ctx, const struct cp_record_sample *s)
 	return !a->no_memory;
 }
 
+static bool add_sample(void *ctx, const struct cp_record_sample *s)
+{
+	const struct cp_record_sample_sum sum = cp_sample_sum_of(s);
+	struct adding *a = ctx;
+
+	return !cp_profile_accepts(a->p, s) || add_samples(a, &sum, cp_sample_waits(s));
+}
+
+/* Where nobody asks for a part of the time, when they were taken does not matter. */
+static bool add_sum(void *ctx, const struct cp_record_sample_sum *sum)
+{
+	struct adding *a = ctx;
+	const struct cp_record_sample s = { .ts_ns = cp_record_info(a->p->record)->start_ns,
+					    .thread = sum->thread,
+					    .stack = sum->stack,
+					    .flags = sum->flags };
+
+	return !cp_profile_accepts(a->p, &s) || add_samples(a, sum, cp_sample_waits(&s));
+}
+
 static CP_ERROR add_hits(struct cp_profile *p)
 {
+	bool part = p->filter.from_ns || p->filter.to_ns;
 	struct adding a = { .p = p };
-	struct cp_error *err = cp_record_each_sample(p->record, add_sample, &a);
+	struct cp_error *err = part ? cp_record_each_sample(p->record, add_sample, &a)
+				    : cp_record_each_sample_sum(p->record, add_sum, &a);
 
 	cp_map_free(&a.seen[0]);
 	cp_map_free(&a.seen[1]);
