@@ -562,6 +562,17 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 	return known;
 }
 
+bool cp_shadow_goes_on(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_t function,
+		       uint64_t caller)
+{
+	struct cp_shadow_thread *t = cp_shadow_thread_of(s, at->tid);
+	struct cp_shadow_stack *stack = t ? arrive(s, t, at, true) : NULL;
+	const struct cp_call *call = stack ? call_at(stack, at->sp) : NULL;
+
+	drop_if_empty(s, stack);
+	return call && call->function == function && call->caller == caller;
+}
+
 struct cp_call *cp_shadow_top(struct cp_shadow *s, int32_t tid)
 {
 	struct cp_shadow_thread *t = thread_find(s, tid);

@@ -98,6 +98,10 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow
  * tail call. */
 bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
 		     enum cp_call_end how);
+/* The thread is where `function` begins: does its call that is open there, and returns to
+ * `caller`, go on? Ends what the event shows to be gone either way. */
+bool cp_shadow_goes_on(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
+		       uint64_t caller);
 /* Does the chain lead to an open call that is surely on the thread's own stack? */
 bool cp_shadow_is_called_by_own(struct cp_shadow *shadow, const struct cp_shadow_at *at);
 /* The innermost open call of the thread, as far as known; or NULL. */

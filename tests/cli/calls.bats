@@ -115,6 +115,76 @@ either three"
 	grep -qF ' either() ⇒ two() ⇒ three()' text
 }
 
+@test "a loop whose head is where its function begins is one call" {
+	cat >loop.c <<-'END'
+		#include <stdio.h>
+		#define PLAIN __attribute__((noinline, noclone))
+		static long filled, visited, gone, counted;
+		/* As compilers make of: do { *p++ = 7; } while (p != e); */
+		PLAIN void fill(char *p, char *e);
+		__asm__(".globl fill\n.type fill, @function\nfill: movb $7,(%rdi)\n"
+			"add $1,%rdi\ncmp %rsi,%rdi\njne fill\nret\n.size fill, .-fill");
+		/* Calls in each round, and is called by what it calls. */
+		PLAIN void visit(long n, long deep);
+		PLAIN void inner(long n, long deep) 
+		{
+			gone++;
+			visited += deep != 0;
+			if (deep)
+				visit(n, deep - 1);
+		}
+		__asm__(".globl visit\n.type visit, @function\nvisit: push %rdi\npush %rsi\nsub $8,%rsp\n"
+			"call inner\nadd $8,%rsp\npop %rsi\npop %rdi\ndec %rdi\njnz visit\n"
+			"ret\n.size visit, .-visit");
+		/* Two that jump to each other: tail calls. */
+		PLAIN long even(long n);
+		PLAIN long odd(long n);
+		__asm__(".globl even\n.type even, @function\neven: mov $1,%eax\ntest %rdi,%rdi\n"
+			"jz 1f\ndec %rdi\njmp odd\n1: ret\n.size even, .-even\n"
+			".globl odd\n.type odd, @function\nodd: xor %eax,%eax\ntest %rdi,%rdi\n"
+			"jz 1f\ndec %rdi\njmp even\n1: ret\n.size odd, .-odd");
+		PLAIN void clear(volatile char *p, long n) { do { *p = 0; } while (--n); }
+		int main(void)
+		{
+			char b[10];
+			for (int i = 0; i < 100; i++) {
+				fill(b, b + 10);
+				fill(b, b + 1);
+				filled += 2;
+				visit(3, 2);
+				visited++;
+				even(4);
+				clear(b, i % 10 + 1);
+				counted += i % 10 == 2;
+			}
+			printf("%ld %ld %ld %ld\n", filled, gone, visited, counted);
+		}
+	END
+	${CC:-cc} -O1 -g -o loop loop.c
+	local how fill inner visit clear
+	read -r fill inner visit clear < <(./loop)
+	local want="even enter=300 leave=100 tail_call=200 unwind=0
+fill enter=$fill leave=$fill tail_call=0 unwind=0
+inner enter=$inner leave=$inner tail_call=0 unwind=0
+odd enter=200 leave=0 tail_call=200 unwind=0
+visit enter=$visit leave=$visit tail_call=0 unwind=0"
+	for how in "" --traps "-a -r" --stack; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q -o x.data --max-rate=0 -t fill,visit,inner,even,odd $how -- ./loop >out
+		assert_equal "$(events x.data)" "$want"
+	done
+	for how in "" --traps; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q -o s.data --summary --max-rate=0 -t fill,visit $how -- ./loop >out
+		assert_equal "$("$CPROF" report --json s.data | jq -r '.calls.functions[] |
+			"\(.function) \(.calls) \(.tail_calls)"' | sort | paste -sd ,)" "fill $fill 0,visit $visit 0"
+		# What a condition says of a call is not asked again in its rounds.
+		# shellcheck disable=SC2086
+		"$CPROF" run -q -o x.data --max-rate=0 -t clear -a --when='n == 3' $how -- ./loop >out
+		assert_equal "$(events x.data)" "clear enter=$clear leave=$clear tail_call=0 unwind=0"
+	done
+}
+
 @test "what a function ends by tail calling is told beside its time, which ends there" {
 	cat >tail.c <<-'END'
 		#define APART __attribute__((noinline, noclone))

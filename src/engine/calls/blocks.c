@@ -152,6 +152,7 @@ static struct engine_plain_site look_at(cprof_session *s, cprof_process *p, uint
 	    (c->rate_said && t->max_rate))
 		return ret;
 	ret.function = engine_traced_function(s, image, site->traced);
+	ret.loops = t->loops;
 	valued = site->valued && site->kind != ENGINE_SITE_TAIL;
 	ret.valued = valued ? engine_valued_of(p, site) : NULL;
 	if (!ret.function || (valued && !ret.valued))
@@ -452,6 +453,20 @@ static bool take_both(const struct engine_blocks *b, const struct besides *to,
 	       pass(b, to, r->words ? r->values[0] : 0, end, target);
 }
 
+/* Another round of a loop whose head is where its function begins is no call. */
+static bool goes_round(const struct engine_blocks *b, const struct besides *r,
+		       const struct cp_record_plain *record)
+{
+	const struct cp_call *call = cp_shadow_leaves_plainly(&b->ring->own, r->sp);
+	uint64_t caller = record->words ? record->values[0] : 0;
+
+	if (!call || call->function != r->site->traced || call->caller != caller || !caller)
+		return false;
+	b->session->calls->rejected_inside++;
+	engine_price_take(&b->session->calls->price, 1, &b->thread->account.taken);
+	return true;
+}
+
 /* False: it goes the way of hits, and nothing was done. */
 static bool take(const struct engine_blocks *b, const struct cp_record_plain *r, uint64_t ts_ns)
 {
@@ -466,6 +481,8 @@ static bool take(const struct engine_blocks *b, const struct cp_record_plain *r,
 	to.site = site_of(b, r->site);
 	if (to.site->what == ENGINE_PLAIN_BOTH)
 		return take_both(b, &to, r);
+	if (to.site->loops && to.site->what == ENGINE_PLAIN_ENTER && goes_round(b, &to, r))
+		return true;
 	if (to.site->what == ENGINE_PLAIN_NOT || !take_values(b, r, &to))
 		return false;
 	taken = to.site->what == ENGINE_PLAIN_ENTER ? enter(b, &to, r->words ? r->values[0] : 0)

@@ -408,16 +408,20 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 	s->calls->entering = NULL;
 }
 
-/* A function's jump to its own beginning is a call of itself that takes the open one's
- * place. True: the function has a role, so that its call goes on instead. */
-static bool begins_again(cprof_session *s, const struct cp_shadow_at *at,
-			 const struct engine_traced *t, uint32_t number)
+/* A loop's head may be where its function begins: who jumps there from inside of it, where
+ * its call is the innermost one, goes round, and calls nothing. */
+static bool goes_round(cprof_session *s, const struct cp_shadow_at *at,
+		       const struct engine_hit *hit, uint32_t number)
 {
-	if (t->family)
-		s->calls->rejected_inside++;
-	else
-		cp_shadow_leave(s->current.process->shadow, at, number, CP_CALL_TAIL_CALLED);
-	return t->family != ENGINE_NO_FAMILY;
+	struct engine_calls *c = s->calls;
+
+	if (!c->traced.items[number]->loops || !hit->event->caller ||
+	    !cp_shadow_goes_on(s->current.process->shadow, at, number, hit->event->caller))
+		return false;
+	c->rejected_inside++;
+	if (hit->recorded)
+		engine_price_take(&c->price, 1, &s->current.thread->account.taken);
+	return true;
 }
 
 static bool is_stub(const struct engine_traced *t, uint32_t site)
@@ -450,7 +454,6 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 	uint32_t number = c->sites.items[hit->site].traced;
 	const struct engine_traced *t = c->traced.items[number];
 	cprof_process *p = s->current.process;
-	const struct cp_call *open = t->loops ? cp_shadow_find(p->shadow, e->sp) : NULL;
 	struct cp_call call = {
 		.function = number,
 		.caller = e->caller,
@@ -463,12 +466,10 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		on_first_entry(s, hit, number);
 		return;
 	}
-	if (open && open->function == number && open->caller == e->caller && e->caller) {
-		if (begins_again(s, at, t, number))
-			return;
-	} else if (c->by_return && !(e->e.flags & CP_HIT_CALLS)) {
+	if (goes_round(s, at, hit, number))
+		return;
+	if (c->by_return && !(e->e.flags & CP_HIT_CALLS))
 		ended = end_by_running_on(p, at, e, number);
-	}
 	if (t->function->kind == CP_PROBE_PLT) {
 		at->sp |= CP_SHADOW_STUB;
 		if (!is_stub(t, hit->site))

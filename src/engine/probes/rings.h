@@ -62,6 +62,7 @@ struct engine_plain_site {
 	uint32_t also; /* of BOTH: the site of the call's end */
 	uint8_t what; /* enum engine_plain */
 	bool jumps; /* of TAIL: the record says where to */
+	bool loops; /* see struct cp_probe_plan */
 };
 
 /* Code that is not traced, by a return address there; or it is traced. */

@@ -179,7 +179,7 @@ struct engine_site {
 	uint16_t words; /* of its detour's record, but for strings */
 	bool formed; /* `form` was looked for */
 	const struct engine_valued *form; /* (valued.h); borrowed; NULL: none */
-	bool judged; /* its condition is about memory: the controller has the last word */
+	bool judged; /* of an entry: the controller has the last word about the condition */
 	uint8_t walked; /* enum engine_walks: so a detour records what a walk begins with */
 	bool answers; /* an EXIT by a jump to what answers with its first argument */
 	bool sampled; /* a detour says whether what the call asks for was chosen */

@@ -150,6 +150,13 @@ static void set_jump(const struct engine_calls *c, struct engine_site *site)
 		site->jumps_by.at[0] += step.size; /* from where it begins */
 }
 
+/* Is the condition asked again in each round of a loop whose head is where the function
+ * begins? What it said of the call is known where calls are matched. */
+static bool tests_rounds(const struct engine_calls *c, const struct engine_traced *t)
+{
+	return t->loops && condition_of(c, t);
+}
+
 /* Is the condition about what pointers lead to? */
 static bool tests_memory(const struct engine_calls *c, const struct engine_traced *t)
 {
@@ -182,14 +189,14 @@ static void set_uses_of_role(const cprof_session *s, const struct engine_traced 
 static void set_uses(const cprof_session *s, const struct engine_traced *t)
 {
 	const struct engine_calls *c = s->calls;
-	bool memory = tests_memory(c, t);
+	bool judged = tests_memory(c, t) || tests_rounds(c, t);
 	uint64_t fetched;
 	uint32_t i;
 
 	for (i = 0; i < t->site_count; i++) {
 		struct engine_site *site = &c->sites.items[t->first_site + i];
 
-		site->judged = memory && site->kind == ENGINE_SITE_ENTRY;
+		site->judged = judged && site->kind == ENGINE_SITE_ENTRY;
 		site->uses = (struct cp_uses){ 0 };
 		site->formed = site->sampled = false;
 		site->valued = (s->introspection || site->judged) &&
@@ -496,7 +503,7 @@ static void add_condition(const cprof_session *s, const struct engine_traced *t,
 		add_sample(&probe, site, r);
 		return;
 	}
-	if (!condition_of(c, t))
+	if (!condition_of(c, t) || tests_rounds(c, t))
 		return;
 	r->when = CP_DETOUR_IF_DECIDED;
 	if (site->kind != ENGINE_SITE_ENTRY)
