@@ -89,6 +89,8 @@ typedef struct cprof_overhead {
 	uint64_t paused_ns; /* of unsampled_ns: used while samples were paused */
 	uint64_t placing_ns; /* since the session's begin, until what it found was prepared and
 				breakpoints were placed; 0: they are not yet */
+	uint64_t left_ns; /* CLOCK_MONOTONIC: when cprof began to leave the program; 0: it did
+			     not. What happens later is held up by that */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How wrong a sum of estimates may be. What is wrong with them one by one adds up as
- * variances do; what is wrong with all of them alike, as it is.
+ * variances do; what is wrong with all of them alike, as it is. All that is likely; that
+ * they take no more than is known of each for certain is a bound.
  */
 #ifndef CP_BASE_DOUBT_H
 #define CP_BASE_DOUBT_H
@@ -12,13 +13,16 @@
 struct cp_doubt {
 	double variance; /* ns^2 */
 	double slant; /* ns */
+	double slack; /* ns: so much less at least, for certain */
 };
 
-/* Adds that of `count` estimates. */
-static inline void cp_doubt_add(struct cp_doubt *to, double count, double sigma, double slant)
+/* Adds that of `count` estimates, each too large by `slack` at most. */
+static inline void cp_doubt_add(struct cp_doubt *to, double count, double sigma, double slant,
+				double slack)
 {
 	to->variance += count * sigma * sigma;
 	to->slant += count * slant;
+	to->slack += count * slack;
 }
 
 /* Adds that of the middle of a range, where nothing is known but that: whatever makes it one
@@ -26,6 +30,7 @@ static inline void cp_doubt_add(struct cp_doubt *to, double count, double sigma,
 static inline void cp_doubt_add_range(struct cp_doubt *to, double range)
 {
 	to->slant += range / 4;
+	to->slack += range / 2;
 }
 
 /* Beside a reader, calls by detours took up to so many times as long as in a trial, where nobody
@@ -51,6 +56,12 @@ static inline double cp_doubt_since(const struct cp_doubt *now, const struct cp_
 	double variance = now->variance - then->variance, slant = now->slant - then->slant;
 
 	return (variance > 0 ? sqrt(variance) : 0) + (slant > 0 ? slant : 0);
+}
+
+/* By how much what was added since `then` is too large at most. */
+static inline double cp_slack_since(const struct cp_doubt *now, const struct cp_doubt *then)
+{
+	return now->slack > then->slack ? now->slack - then->slack : 0;
 }
 
 #endif

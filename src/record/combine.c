@@ -161,6 +161,15 @@ static void add_perf(struct cp_record_totals *sum, const struct cp_record_totals
 	sum->perf_left += t->perf_left;
 }
 
+/* Of several that were left, the last time counts, as that does of their ends. */
+static uint64_t later_left(uint64_t left_ns, const struct cp_record_totals *t,
+			   const struct cp_record_info *info)
+{
+	uint64_t its = t->left_ns ? t->left_ns + cp_record_shift(info) : 0;
+
+	return its > left_ns ? its : left_ns;
+}
+
 struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *const *parts,
 						 size_t count)
 {
@@ -175,6 +184,7 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 
 		if (end > sum.end_ns)
 			sum.end_ns = end;
+		sum.left_ns = later_left(sum.left_ns, t, parts[i]->info);
 		sum.samples += t->samples;
 		sum.samples_lost += t->samples_lost;
 		sum.cpu_ns += t->cpu_ns;

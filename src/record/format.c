@@ -511,7 +511,8 @@ void cp_record_pass_column(struct cp_cursor *c, size_t count)
 	X(event_unsampled) \
 	X(paused_ns) \
 	X(call_condition_unknown) \
-	X(placing_ns)
+	X(placing_ns) \
+	X(left_ns)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

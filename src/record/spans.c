@@ -125,6 +125,18 @@ static inline struct cp_span *outer(const struct cp_spans_thread *t, uint32_t de
 	return search_outer(t, depth);
 }
 
+/* How many calls of `function` there are around one that is `depth` deep in `outer`; `open`
+ * are in the thread. Those of other coroutines are not around it. */
+static uint32_t again_in(const struct cp_spans_thread *t, uint32_t open, uint32_t function,
+			 uint32_t depth, const struct cp_span *outer)
+{
+	if (!open || t->open.count == depth)
+		return open;
+	while (outer && (outer->hidden || outer->function != function))
+		outer = outer->outer;
+	return outer ? outer->again + 1 : 0;
+}
+
 /* ---- begin and end ---- */
 
 static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
@@ -151,7 +163,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 	count = again(t, span->function);
 	if (!count)
 		return cp_error_nomem();
-	span->again = *count;
+	span->again = again_in(t, *count, span->function, span->depth, span->outer);
 	*count += !span->hidden;
 	t->open.items[t->open.count++] = span;
 	return s->to->begin ? s->to->begin(s->ctx, span, call) : NULL;
@@ -167,7 +179,7 @@ static inline void settle(struct cp_span *span)
 		return;
 	span->outer->inner_ns += span->hidden ? span->inner_ns : cp_span_likely(span);
 	span->outer->inner_overhead_ns += span->overhead_ns;
-	span->outer->inner_doubt += span->hidden ? span->inner_doubt : cp_span_doubt(span);
+	span->outer->inner_room_ns += span->hidden ? span->inner_room_ns : cp_span_room(span);
 	span->outer->inner_uncertain_ns += span->uncertain_ns;
 	span->outer->inner_calls += span->inner_calls + 1;
 }
@@ -335,8 +347,8 @@ CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, u
 
 	if (!count)
 		return cp_error_nomem();
-	span.again = *count;
 	span.outer = outer(t, enter->depth);
+	span.again = again_in(t, *count, span.function, span.depth, span.outer);
 	span.duration_ns = span.end_ns - span.start_ns;
 	cp_call_settle(s->costs, 0, span.duration_ns, &span.overhead_ns, &span.uncertain_ns);
 	settle(&span);
@@ -357,7 +369,8 @@ CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
 	span->id = ++s->last_id;
 	span->thread = enter->thread;
 	span->depth = enter->depth;
-	span->again = *count;
+	span->outer = outer(t, enter->depth);
+	span->again = again_in(t, *count, span->function, span->depth, span->outer);
 	span->entered = true;
 	span->target = CP_RECORD_NONE;
 	span->start_ns = offset(s, enter->ts_ns);
@@ -365,7 +378,6 @@ CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
 	span->duration_ns = leaf->duration_ns;
 	span->overhead_ns = leaf->overhead_ns;
 	span->uncertain_ns = leaf->uncertain_ns;
-	span->outer = outer(t, enter->depth);
 	settle(span);
 	return NULL;
 }

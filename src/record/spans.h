@@ -49,22 +49,21 @@ struct cp_span {
 			     of those in it that are not */
 	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
 	uint64_t inner_calls; /* that are over, with those that they made */
-	double inner_doubt; /* of these, likewise: cp_span_doubt() */
+	uint64_t inner_room_ns; /* of these, likewise: cp_span_room() */
 	void *data; /* the visitor's; NULL: the call is not shown */
 	uint32_t caller, node; /* likewise */
 };
 
-/* The time that is added up: of a bound, the middle between that and what it is at least, which
- * is less than nothing if stops may have taken all of the call. */
-static inline int64_t cp_span_likely(const struct cp_span *span)
+/* From what is shown of a bound to the middle between that and what it is at least. */
+static inline uint64_t cp_span_room(const struct cp_span *span)
 {
-	return (int64_t)(span->net_ns - span->uncertain_ns / 2);
+	return span->uncertain_ns / 2;
 }
 
-/* A variance: from the middle to the bound it is twice the standard deviation. */
-static inline double cp_span_doubt(const struct cp_span *span)
+/* That middle, which is less than nothing if stops may have taken all of the call. */
+static inline int64_t cp_span_likely(const struct cp_span *span)
 {
-	return (double)span->uncertain_ns * (double)span->uncertain_ns / 16;
+	return (int64_t)(span->net_ns - cp_span_room(span));
 }
 
 static inline uint64_t cp_span_self(const struct cp_span *span)
@@ -78,22 +77,19 @@ static inline uint64_t cp_span_self(const struct cp_span *span)
 static inline void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span,
 				     uint64_t times)
 {
-	/* The square root of the doubt, to the bit: that of a rounded square is what was squared. */
-	double root = (double)span->uncertain_ns / 4;
-
-	cp_net_add_rooted(to, cp_span_likely(span), cp_span_doubt(span), root, times);
+	cp_net_add(to, cp_span_likely(span), cp_span_room(span), times);
 }
 
 /* Adds the time that a call which is over, or so many alike, spent in no traced call that it
- * made. The doubt of its calls is part of its own. */
+ * made. What is doubtful in these is so in it. */
 static inline void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span,
 				    uint64_t times)
 {
-	double doubt = cp_span_doubt(span) - span->inner_doubt;
+	uint64_t room = cp_span_room(span), inner = span->inner_room_ns;
 	/* Recordings may lie: what is too large wraps. */
 	uint64_t likely = (uint64_t)cp_span_likely(span) - (uint64_t)span->inner_ns;
 
-	cp_net_add(to, (int64_t)likely, doubt > 0 ? doubt : 0, times);
+	cp_net_add(to, (int64_t)likely, room > inner ? room - inner : 0, times);
 }
 
 /* "returned", "tail_called", ... */

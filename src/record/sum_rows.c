@@ -35,8 +35,8 @@ static double get_fraction(struct cp_cursor *c)
 static void put_net(struct cp_buf *out, const struct cp_net_sum *sum)
 {
 	cp_buf_uleb(out, cp_record_zigzag((uint64_t)sum->likely_ns));
-	put_fraction(out, sum->doubt);
-	put_fraction(out, sum->slant);
+	put_fraction(out, 0); /* two that were part of it once */
+	put_fraction(out, 0);
 	put_fraction(out, sum->room);
 }
 
@@ -44,8 +44,8 @@ static struct cp_net_sum get_net(struct cp_cursor *c)
 {
 	struct cp_net_sum sum = { .likely_ns = (int64_t)cp_record_unzigzag(cp_cursor_uleb(c)) };
 
-	sum.doubt = get_fraction(c);
-	sum.slant = get_fraction(c);
+	get_fraction(c);
+	get_fraction(c);
 	sum.room = get_fraction(c);
 	return sum;
 }

@@ -61,6 +61,8 @@ struct cp_record_totals {
 	uint64_t placing_ns; /* from the start until breakpoints were placed; of several: 0 */
 	uint64_t event_count; /* how often the event was that samples are of, */
 	uint64_t event_unsampled; /* and how much of that no sample carries */
+	uint64_t left_ns; /* when cprof began to leave what still ran; 0: nothing did. Calls that
+			     are open end there, not when it was out */
 	/* Sources and code that the recording encloses, and what there was no room for. */
 	uint64_t sources, source_bytes, sources_left_out;
 	uint64_t codes, code_bytes, codes_left_out;

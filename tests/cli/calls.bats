@@ -616,6 +616,84 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	done
 }
 
+# adds_up FUNCTION: what the tables of x.data say of calls that are in none of the same function
+# is what replay says of each, added up, and no bound of theirs contradicts another.
+adds_up() {
+	"$CPROF" replay --json x.data >events
+	"$CPROF" report --json x.data >report
+	jq -se --arg f "$1" --slurpfile report report '
+		($report[0].calls.functions[] | select(.function == $f)) as $row |
+		map(select(.event == "leave" and .function == $f)) |
+		(map(.duration_ns - .overhead_ns)) as $each | ($each | add) as $sum |
+		$row.total_ns == $sum and $row.total_ns >= $row.max_ns and
+		$row.total_ns >= $row.calls * $row.min_ns and
+		$row.min_ns <= $row.average_ns and $row.average_ns <= $row.max_ns and
+		$row.min_ns == ($each | min) and $row.max_ns == ($each | max) and
+		(all(.[]; .uncertain_ns == null) or any(.[]; .uncertain_ns == null) or
+			($row.upper_bounds | index("total_ns") and index("average_ns")))' events ||
+		{ head -c 2000 report; head -c 2000 events; false; }
+}
+
+@test "bounds of calls are no less than what a program measures alone, and add up" {
+	local i how alone
+	cat >alone.c <<-'END'
+		#include <stdio.h>
+		#include <time.h>
+		static volatile long w;
+		static long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }
+		__attribute__((noinline)) void counts(void) { for (int k = 0; k < 200000; k++) w++; }
+		int main(void) { long least = 1L << 60, t, i; for (i = 0; i < 100; i++) { t = now(); counts(); t = now() - t; least = t < least ? t : least; } printf("%ld\n", least); }
+	END
+	gcc -O1 -o alone alone.c
+	# Whatever else runs: nothing makes the loop faster than its fastest round was.
+	alone=$(for i in 1 2 3; do ./alone; done | sort -n | head -1)
+	for how in --traps --traps --traps --fast; do
+		"$CPROF" run -q $how -o x.data -t counts -- ./alone >out
+		adds_up counts
+		# A tenth for the processor's frequency, one for what is not said to be a bound.
+		jq -se --argjson least "$alone" 'map(select(.event == "leave")) | length == 100 and
+			all(.[]; .duration_ns - .overhead_ns >= 0.8 * $least)' events ||
+			{ echo "$how $alone"; head -c 2000 events; false; }
+		jq -e --argjson least "$alone" '.calls.functions[0] |
+			.total_ns >= 80 * $least and .median_ns >= 0.8 * $least' report
+	done
+}
+
+@test "calls on coroutines that take turns have each its own time" {
+	local how
+	cat >turns.c <<-'END'
+		#include <ucontext.h>
+		#include <stdlib.h>
+		static ucontext_t all, each[2];
+		static volatile long w;
+		__attribute__((noinline)) void inside(int i) { for (int k = 0; k < 10000; k++) w++; swapcontext(&each[i], &all); for (int k = 0; k < 10000; k++) w++; }
+		static void start(int i) { for (int a = 0; a < 100; a++) inside(i); }
+		int main(void)
+		{
+			for (int i = 0; i < 2; i++) {
+				getcontext(&each[i]);
+				each[i].uc_stack.ss_sp = malloc(65536);
+				each[i].uc_stack.ss_size = 65536;
+				each[i].uc_link = &all;
+				makecontext(&each[i], (void (*)(void))start, 1, i);
+			}
+			for (int r = 0; r < 101; r++)
+				for (int i = 0; i < 2; i++)
+					swapcontext(&all, &each[i]);
+		}
+	END
+	gcc -O1 -o turns turns.c
+	for how in --traps --fast; do
+		"$CPROF" run -q $how -o x.data -t inside --max-rate=0 -- ./turns
+		adds_up inside
+		"$CPROF" report --json x.data | jq -e '.calls.functions[0].calls == 200'
+		"$CPROF" run -q $how --summary -o x.data -t inside --max-rate=0 -- ./turns
+		"$CPROF" report --json x.data | jq -e '.calls.functions[0] | .calls == 200 and
+			.total_ns >= .max_ns and .total_ns >= 200 * .min_ns and
+			.min_ns <= .average_ns and .average_ns <= .max_ns'
+	done
+}
+
 @test "--cpu-time: what calls computed, without what they waited for" {
 	"$CPROF" run -q -o x.data -t computes,waits,does_both --cpu-time -- "$TRACEES/cpu_time" >out
 	# A call inside another traced one is in its caller's time, too.

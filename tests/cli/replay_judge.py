@@ -4,12 +4,12 @@
 in the plainest way, and compares with `cprof report --json`.
 
 A stack for each thread; a leave ends the call on top of it. Durations are less
-overhead, and bounds if they are uncertain by more: then what is added up is the
-middle, and what that is off by as of a normal distribution, of which the bound
-is twice the deviation, and an eighth of it is alike in all; but no more than all of
-them added up. total: of calls that are not inside of another one of the same
-function; self: less what the calls made by it took, and a part of total; quantiles: the nearest
-rank; average and deviation: of calls that are over. A call that is open at the end took until then."""
+overhead, and bounds if they are uncertain by more; sums are those of what is shown.
+total: of calls that are not inside of another one of the same function; self: less the
+most likely times of the calls made by it, which are in the middle of what is uncertain,
+and no more uncertain than the rest of it; a part of total; quantiles: the nearest rank;
+average and deviation: of calls that are over. A call that is open at the end took until
+then."""
 
 import collections
 import json
@@ -29,17 +29,14 @@ def rank(values, share):
 
 class Sum:
     def __init__(self):
-        self.likely = self.variance = self.alike = self.room = 0
+        self.likely = self.room = 0
 
-    def add(self, likely, variance):
+    def add(self, likely, room):
         self.likely += likely
-        self.variance += variance
-        self.alike += math.sqrt(variance) / 8
-        self.room += 2 * math.sqrt(variance)
+        self.room += room
 
     def bound(self):
-        likely, off = max(self.likely, 0), min(2 * (math.sqrt(self.variance) + self.alike), self.room)
-        return int(likely + off) if off > likely / 10 else likely
+        return max(self.likely + self.room, 0)
 
 
 class Sums:
@@ -50,16 +47,16 @@ class Sums:
 
 
 def end(stack, sums, net, uncertain):
-    name, inner, inner_variance, _ = stack.pop()
+    name, inner, inner_room, _ = stack.pop()
     s = sums[name]
     s.calls += 1
-    likely, variance = net - uncertain // 2, (uncertain / 4) ** 2
-    s.self.add(likely - inner, max(variance - inner_variance, 0))
+    likely, room = net - uncertain // 2, uncertain // 2
+    s.self.add(likely - inner, max(room - inner_room, 0))
     if name not in [frame[0] for frame in stack]:
-        s.total.add(likely, variance)
+        s.total.add(likely, room)
     if stack:
         stack[-1][1] += likely
-        stack[-1][2] += variance
+        stack[-1][2] += room
 
 
 def add_up(events, length):
@@ -76,7 +73,7 @@ def add_up(events, length):
             uncertain = e.get("uncertain_ns", 0)
             sums[e["function"]].times.append(net)
             sums[e["function"]].likely.append(net - uncertain // 2)
-            sums[e["function"]].over.add(net - uncertain // 2, (uncertain / 4) ** 2)
+            sums[e["function"]].over.add(net - uncertain // 2, uncertain // 2)
             end(stack, sums, net, e.get("uncertain_ns", 0))
             if len(stack) == 1:
                 overheads[e["tid"]] += e["overhead_ns"]

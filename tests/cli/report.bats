@@ -294,14 +294,14 @@ thread 1 1 p'
 		<<<"$("$CPROF" replay --json)"
 	assert_output "$(printf '%s\n' '[20000,5000,null]' '[20000,12000,8000]' '[20000,17000,6000]' \
 		'[100000,5000,null]')"
-	# The sum is of what is likely, 15 + 4 + 0, and bounded by twice what that is off.
+	# The sum is that of what is shown, 15 + 8 + 3: it may be 7 less than is likely, or more.
 	COLUMNS=200 report
 	assert_line --partial '<=: at most that'
-	assert_line --regexp '^ +3  <= 24\.9 µs  <= 24\.9 µs  <= 3\.00 µs  <= 8\.00 µs  15\.0 µs '
+	assert_line --regexp '^ +3  <= 26\.0 µs  <= 26\.0 µs  <= 3\.00 µs  <= 8\.00 µs  15\.0 µs '
 	run jq -c '.calls | .upper_bound, (.functions[] | select(.function == "fact") |
 		[.total_ns, .upper_bounds])' <<<"$("$CPROF" report --json)"
 	assert_output "$(printf '%s\n' true \
-		'[24875,["total_ns","self_ns","min_ns","average_ns","deviation_ns","median_ns"]]')"
+		'[26000,["total_ns","self_ns","min_ns","average_ns","deviation_ns","median_ns"]]')"
 	# One call's time is the sum of one.
 	printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
 		'c 200 0 main|desk|main.c|1' 'c 200 10 fact|desk|f.c|1' 'r 200 20 12~8' 'r 200 10 5' | made once.data

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Limits of calls a second go by the time that the program has for itself.
+ * Limits of calls a second go by the time that the program has for itself; and what of that
+ * stops took is what is certain.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "test.h"
+#include "tracer/known/costs.h"
 #include "tracer/known/own.h"
 #include "tracer/hits/pause.h"
 #include "tracer/memory/space.h"
@@ -96,8 +98,45 @@ static void test_who_does_not_is_watched_all_the_time(void)
 	CHECK(hits(100000, 250, 20000) == 100001);
 }
 
+/* A stop that took so long when it was measured says of no other that it did. */
+static void test_a_slow_stop_is_taken_for_no_other(void)
+{
+	struct calibration c = { 0 };
+	struct stop_cost cost;
+	unsigned i;
+
+	costs_add(&c, 475000, 1000, true);
+	cost = costs_of(&c, 1000, true);
+	CHECK(cost.least == 0);
+	CHECK(2 * cost.slant > cost.mean); /* so nothing is told as known less that */
+	for (i = 0; i < 15; i++)
+		costs_add(&c, 5000 + i, 1000, true);
+	CHECK(costs_of(&c, 1000, true).least == 5000);
+	CHECK(costs_of_any(&c).least == 5000);
+	for (i = 0; i < 1000; i++)
+		costs_add(&c, 90000, 1000000, false);
+	/* Others may still take what some took before. */
+	CHECK(costs_of(&c, 1000000, false).least == 5000);
+	CHECK(costs_of(&c, 1000000, false).mean >= 5000);
+}
+
+/* What is certain of a sum is what is of each. */
+static void test_bounds_add_up(void)
+{
+	struct cp_doubt then = { 0 }, now;
+
+	cp_doubt_add(&then, 3, 100, 50, 700);
+	now = then;
+	CHECK(cp_slack_since(&now, &then) == 0);
+	cp_doubt_add(&now, 1000, 100, 50, 700);
+	cp_doubt_add_range(&now, 4000);
+	CHECK(cp_slack_since(&now, &then) == 1000 * 700 + 2000);
+}
+
 int main(void)
 {
+	test_a_slow_stop_is_taken_for_no_other();
+	test_bounds_add_up();
 	test_the_clock_runs_while_threads_do_something();
 	test_who_allocates_often_pauses_on_a_busy_machine_too();
 	test_who_does_not_is_watched_all_the_time();

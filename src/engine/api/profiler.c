@@ -428,5 +428,6 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.paused_ns = t->paused_ns,
 		.placing_ns = s->placing_ns,
 		.event_unsampled = t->event_unsampled,
+		.left_ns = s->left_ns,
 	};
 }

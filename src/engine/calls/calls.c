@@ -254,10 +254,11 @@ static struct cp_taken taken_since(const cprof_session *s, const struct cp_taken
 }
 
 /* Sets how much of the time since the entry cprof's stops took. Where that is not known
- * well enough: what is certain, and how much more it may have been. */
+ * well enough: what is certain, and how much more it may have been, twice as far as to what
+ * is likely. */
 static void set_overhead(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
 {
-	double lasted = (double)(ret->timestamp_ns - ret->enter_ns), own, doubt;
+	double lasted = (double)(ret->timestamp_ns - ret->enter_ns), own, doubt, slack, most;
 	const cprof_thread *t = s->current.thread;
 	struct cp_taken taken;
 
@@ -268,14 +269,17 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 	taken = taken_since(s, &t->account.taken, call);
 	own = lasted - (double)(t->account.lost_ns - call->account.lost_ns) - taken.ns -
 	      taken.range / 2;
+	slack = cp_slack_since(&t->account.doubt, &call->account.doubt) + taken.range / 2;
+	most = own + slack > 0 ? own + slack : 0;
 	own = own > 0 ? own : 0;
 	doubt = cp_doubt_since(&t->account.doubt, &call->account.doubt) + taken.range / 4;
 	if (t->account.lost_ns != call->account.lost_ns &&
-	    own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
-		doubt = own / 16; /* one stop may have been slow, unseen */
-	if (2 * doubt > ENGINE_PLAIN_DOUBT * own) {
-		own = own + doubt > 0 ? own + 2 * doubt : doubt;
-		ret->uncertain_ns = (uint64_t)(4 * doubt);
+	    own < (double)s->link.shared->stats.slow_stop_ns && doubt < own / 8)
+		doubt = own / 8; /* one stop may have been slow, unseen */
+	if (2 * doubt > ENGINE_PLAIN_DOUBT * own || slack > ENGINE_PLAIN_DOUBT * own) {
+		slack = most - own > doubt ? most - own : doubt;
+		own = most;
+		ret->uncertain_ns = (uint64_t)(2 * slack) + 1;
 	}
 	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
 }

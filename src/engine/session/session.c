@@ -386,6 +386,8 @@ static void finish(cprof_session *s)
 	if (s->ended)
 		return;
 	s->ended = true;
+	if (!s->tracer_left)
+		s->left_ns = cp_now();
 	ask_to_leave(s);
 	deadline = cp_now() + LEAVE_TIMEOUT_NS;
 	while (!s->tracer_left && tracer_alive(s) && cp_now() < deadline) {

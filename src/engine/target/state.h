@@ -268,6 +268,7 @@ struct cprof_session {
 	uint64_t heartbeat_ns, beat_ns, begin_ns; /* beat: to detours; begin: of run() */
 	uint64_t run_ns; /* how long run() looked; 0: it does yet */
 	uint64_t placing_ns; /* of it, until breakpoints were placed; 0: they are not yet */
+	uint64_t left_ns; /* when we began to let go what still runs; 0: not yet, or nothing did */
 	uint64_t last_ns; /* later records are not taken: without a tracer they never end */
 	size_t recorded; /* what detours had recorded when it was last looked at */
 	struct engine_session_life life;

@@ -423,10 +423,10 @@ static void settle_moments(struct cp_called *f)
 	f->deviation.at_most = f->sum.bound.total != 0;
 }
 
-/* Time in itself is a part of that with what it calls: a bound of it above the other's is none. */
+/* Time in itself is a part of that with what it calls: one above the other's is none. */
 static struct cp_net_time part_of(struct cp_net_time self, struct cp_net_time total)
 {
-	return self.at_most && self.ns > total.ns ? (struct cp_net_time){ total.ns, true } : self;
+	return self.ns > total.ns ? (struct cp_net_time){ total.ns, true } : self;
 }
 
 static void settle_all(struct cp_calls *c)

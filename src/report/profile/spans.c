@@ -223,10 +223,12 @@ CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_vi
 	return err;
 }
 
-/* The end of what is walked through. */
+/* The end of what is walked through: of calls, when cprof began to leave. */
 static uint64_t end_of(const struct cp_spans_walk *w)
 {
-	uint64_t end_ns = offset(w, cp_record_final(w->p->record)->end_ns);
+	const struct cp_record_totals *final = cp_record_final(w->p->record);
+	uint64_t left_ns = final->left_ns, ended_ns = final->end_ns;
+	uint64_t end_ns = offset(w, left_ns && left_ns < ended_ns ? left_ns : ended_ns);
 	uint64_t to_ns = w->p->filter.to_ns;
 
 	return to_ns && to_ns < end_ns ? to_ns : end_ns;

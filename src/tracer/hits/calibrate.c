@@ -15,8 +15,9 @@
 
 #include "tracer/memory/space.h"
 
-/* The first hits, for the first call to be told right; then ever fewer. */
-#define FIRST_HITS 8u
+/* The first hits, for the first call to be told right, until there are enough to say of others
+ * what they take (known/costs.c); then ever fewer. */
+#define FIRST_HITS 16u
 #define OFTEN 16u
 #define OFTEN_UNTIL 1024u
 #define SELDOM 128u

@@ -20,6 +20,7 @@
 struct stop_cost {
 	double typical, sigma; /* ns */
 	double mean, slant;
+	double least; /* none takes less; 0 if not enough were measured to say so */
 };
 
 /* The last stops of one kind. */
@@ -35,6 +36,7 @@ struct calibration {
 	size_t count; /* so far; of the last ones is kept: */
 	uint64_t run_ns[CALIBRATIONS]; /* as costs_add() got them */
 	struct stop_cost cost; /* of all kinds */
+	uint64_t least_ns; /* of all so far */
 	size_t excess_count;
 	double excess[EXCESSES]; /* by how much the last ones took more than is typical */
 	double mean_excess, slant; /* of these; how wrong that mean may be */

@@ -22,7 +22,9 @@
  *         held it. Of what is between, what it waited for CPUs may have been our
  *         doing, and as much of the rest as others were seen late.
  *
- * So each piece adds to what was lost, and to how doubtful that is.
+ * So each piece adds to what was lost, and to how doubtful that is: by how much that is
+ * likely to be wrong, and by how much it may be too large at most. For what stops took
+ * of a piece may be far less than the mean of others: only the least is certain.
  */
 #include "tracer/known/own.h"
 
@@ -70,11 +72,12 @@ static double unbroken(struct calibration *c, const struct piece *p, struct cp_d
 {
 	double stops = (double)p->stops;
 	struct stop_cost cost = costs_of(c, p->gap_ns / p->stops, !p->wait_ns);
+	bool measured = c->count && (cost.least > 0 || stops * cost.mean < (double)p->run_ns / 2);
 
-	if (!c->count)
+	if (!measured)
 		return between(0, (double)p->run_ns, doubt);
 	costs_gap(c, p->gap_ns / p->stops);
-	cp_doubt_add(doubt, stops, cost.sigma, cost.slant);
+	cp_doubt_add(doubt, stops, cost.sigma, cost.slant, cost.mean - cost.least);
 	return (double)p->run_ns - stops * cost.mean;
 }
 
@@ -86,7 +89,7 @@ static double broken(const struct calibration *c, const struct piece *p, struct 
 
 	low = low > 0 ? low : 0;
 	high = high > 0 ? high : 0;
-	cp_doubt_add(doubt, stops, usual.sigma, usual.slant);
+	cp_doubt_add(doubt, stops, usual.sigma, usual.slant, usual.mean - usual.least);
 	if (!p->known)
 		return between(low, high, doubt);
 	late = stops * (double)costs_longest_gap(c);
