@@ -20,7 +20,7 @@
 struct stop_cost {
 	double typical, sigma; /* ns */
 	double mean, slant;
-	double least; /* none takes less; 0 if not enough were measured to say so */
+	double least; /* none takes less, for certain; 0 if not enough were measured to say so */
 };
 
 /* The last stops of one kind. */
