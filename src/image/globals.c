@@ -335,12 +335,11 @@ static bool is_first_thread_local(const struct cp_variable *v)
 {
 	static const uint8_t zero[sizeof(uint64_t)] = { 0 };
 	const struct cp_location *at = v->locations.items;
-	size_t size = at->size - 2;
 
 	return v->locations.count == 1 && cp_location_is_of_thread(at->expr, at->size) &&
-	       ((size == 8 && at->expr[0] == DW_OP_const8u) ||
-		(size == 4 && at->expr[0] == DW_OP_const4u)) &&
-	       !memcmp(at->expr + 1, zero, size);
+	       ((at->size == 10 && at->expr[0] == DW_OP_const8u) ||
+		(at->size == 6 && at->expr[0] == DW_OP_const4u)) &&
+	       !memcmp(at->expr + 1, zero, at->size - 2);
 }
 
 static bool is_left_out(struct search *s, struct cp_unit *unit, const struct cp_die *die,

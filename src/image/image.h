@@ -152,7 +152,7 @@ uint64_t cp_image_variable_size(struct cp_image *image, struct cp_vaddr at);
 bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *ret);
 
 /* Is what begins the image's block of thread-local variables another than that of this
- * mangled name, and none called so? The linker lets debug information say of one that it
+ * name, mangled or a last part, and none called so? The linker lets debug information say of one that it
  * left out that it is there. False where symbols don't tell. */
 bool cp_image_lacks_thread_local(struct cp_image *image, const char *name);
 

@@ -10,6 +10,7 @@
 
 #include "image/debugfile.h"
 #include "image/elfsymbols.h"
+#include "image/find.h"
 #include "image/jit.h"
 
 #define NAME_MAX 4096 /* longer names are none */
@@ -108,13 +109,28 @@ bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr 
 	return cp_image_variable(image, guard, ret);
 }
 
+/* Is a symbol that of the name: mangled, or (of statics C++ tells no more) as the source has it?
+ * The compiler may have put something behind it: `x.lto_priv.0`. */
+static bool is_called(const char *symbol, const char *name)
+{
+	const size_t length = strlen(name);
+	char *plain;
+	bool is;
+
+	if (!strncmp(symbol, name, length) && (!symbol[length] || symbol[length] == '.'))
+		return true;
+	plain = cp_demangle(symbol);
+	is = plain && !strcmp(cp_name_last_part(plain), name);
+	free(plain);
+	return is;
+}
+
 bool cp_image_lacks_thread_local(struct cp_image *image, const char *name)
 {
 	struct cp_elf *elf = cp_elf_symbol_section(image->elf, SHT_SYMTAB)
 				     ? image->elf
 				     : cp_debug_file(image, false);
 	struct cp_elf_symbols symbols = { 0 };
-	const size_t length = strlen(name);
 	bool other = false;
 	const char *is;
 	Elf64_Sym s;
@@ -126,8 +142,7 @@ bool cp_image_lacks_thread_local(struct cp_image *image, const char *name)
 		is = cp_elf_symbol(&symbols, i, &s);
 		if (!is || ELF64_ST_TYPE(s.st_info) != STT_TLS || s.st_shndx == SHN_UNDEF)
 			continue;
-		/* The compiler may have put something behind it: `x.lto_priv.0`. */
-		if (!strncmp(is, name, length) && (!is[length] || is[length] == '.'))
+		if (is_called(is, name))
 			return false;
 		other |= !s.st_value;
 	}

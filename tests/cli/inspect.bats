@@ -189,6 +189,26 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 	done
 }
 
+@test "a static of C++ that begins the block of thread-locals is there" {
+	needs g++
+	cat >first.cpp <<-'END'
+		#include <cstdio>
+		#include <unistd.h>
+		static thread_local volatile char first = 'f';
+		static thread_local volatile long second = 7;
+		namespace inner { static thread_local volatile int third = 3; }
+		int main() { static thread_local volatile short fourth = 4; char c; puts("ready"); fflush(stdout); return (int)(read(0, &c, 1) + first + second + inner::third + fourth) == 0; }
+	END
+	for options in -O0 "-O2 -gdwarf-4" "-O1 -flto"; do
+		# shellcheck disable=SC2086
+		g++ -g $options -o first first.cpp
+		begin first
+		"$CPROF" inspect "$pid" first second third fourth | diff - <(printf '%s\n' "first = 'f'" 'second = 7' 'third = 3' 'fourth = 4') ||
+			{ echo "$options"; return 1; } >&2
+		finish
+	done
+}
+
 @test "a file has the values that its program begins with" {
 	needs gcc jq
 	local how
