@@ -15,17 +15,13 @@ bool cp_member_is_virtual(const struct cp_type_member *m)
 	return m->flags & CP_MEMBER_VIRTUAL;
 }
 
-static bool spend(unsigned *budget)
-{
-	return *budget && (*budget)--;
-}
-
 static bool has_virtual_bases(const struct cp_type *type, unsigned depth, unsigned *budget)
 {
 	const struct cp_type_details *d = cp_type_details(cp_type_strip(type));
 	uint32_t i;
 
-	for (i = 0; d && depth < PARTS_DEEP && i < d->member_count && spend(budget); i++) {
+	for (i = 0; d && depth < PARTS_DEEP && i < d->member_count && cp_classify_spend(budget);
+	     i++) {
 		const struct cp_type_member *m = &d->members[i];
 
 		if (m->flags & CP_MEMBER_BASE &&
@@ -57,7 +53,7 @@ static bool has_incomplete(const struct cp_type *type, unsigned depth, unsigned 
 	for (; t && t->kind == CP_TYPE_ARRAY && depth < PARTS_DEEP; depth++)
 		t = cp_type_strip(t->target);
 	d = t && !t->align && depth < PARTS_DEEP ? cp_type_details(t) : NULL;
-	for (i = 0; d && i < d->member_count && spend(budget); i++)
+	for (i = 0; d && i < d->member_count && cp_classify_spend(budget); i++)
 		if (has_incomplete(d->members[i].type, depth + 1, budget))
 			return true;
 	return false;

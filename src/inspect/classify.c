@@ -8,11 +8,6 @@
 
 #include "base/map.h"
 
-static bool spend(unsigned *budget)
-{
-	return *budget && (*budget)--;
-}
-
 /* Itanium C++ ABI, 1.1: non-trivial for the purposes of calls. */
 bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget)
 {
@@ -20,9 +15,9 @@ bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget)
 	const struct cp_type_details *d;
 	uint32_t i;
 
-	while (t && t->kind == CP_TYPE_ARRAY && spend(budget))
+	while (t && t->kind == CP_TYPE_ARRAY && cp_classify_spend(budget))
 		t = cp_type_strip(t->target);
-	if (!t || !(t->flags & CP_TYPE_CLASSES) || !spend(budget) ||
+	if (!t || !(t->flags & CP_TYPE_CLASSES) || !cp_classify_spend(budget) ||
 	    (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return false;
 	if (t->flags & (CP_TYPE_BY_VALUE | CP_TYPE_BY_REFERENCE))
@@ -58,7 +53,7 @@ static uint32_t members_alignment(const struct cp_type *t, unsigned *budget)
 	const struct cp_type_details *d = cp_type_details(t);
 	uint32_t most = 1, one, i;
 
-	for (i = 0; d && i < d->member_count && spend(budget); i++) {
+	for (i = 0; d && i < d->member_count && cp_classify_spend(budget); i++) {
 		one = cp_type_alignment(d->members[i].type, budget);
 		/* A packed member has no alignment of its own. */
 		if (!(d->members[i].flags & CP_MEMBER_BITS) && d->members[i].offset % one)
@@ -72,11 +67,11 @@ uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget)
 {
 	const struct cp_type *t = type;
 
-	while (t && !t->align && t->kind == CP_TYPE_ALIAS && spend(budget))
+	while (t && !t->align && t->kind == CP_TYPE_ALIAS && cp_classify_spend(budget))
 		t = t->target;
-	while (t && !t->align && t->kind == CP_TYPE_ARRAY && spend(budget))
+	while (t && !t->align && t->kind == CP_TYPE_ARRAY && cp_classify_spend(budget))
 		t = cp_type_strip(t->target);
-	if (!t || !spend(budget))
+	if (!t || !cp_classify_spend(budget))
 		return 1;
 	if (t->align)
 		return t->align;

@@ -18,5 +18,10 @@ void cp_type_complete_parts(struct cp_image *image, const struct cp_type *type);
 /* Of what was read: see cp_type_complete_parts(). */
 uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget);
 #define CP_CLASSIFY_BUDGET 20000u
+/* One step of a walk that may have no end; false: it has taken all that it may. */
+static inline bool cp_classify_spend(unsigned *budget)
+{
+	return *budget && (*budget)--;
+}
 
 #endif

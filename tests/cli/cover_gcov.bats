@@ -188,6 +188,15 @@ branch_lines() {
 	done
 }
 
+# as_gcov LINES DIRECTIONS: of p.c both say the same, of at least so many.
+as_gcov() {
+	both p "$PWD/p.c" gcc
+	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --plain=p-plain --gcov=p-gcov \
+		--only=p.c
+	assert_equal "$status" 0
+	agreed "$1" "$2"
+}
+
 # many COUNT: so many functions, each of them called twelve times before anybody gets to where two
 # conditions lead.
 many() {
@@ -209,11 +218,7 @@ many() {
 @test "where a program stops often, ways to where nobody was are not waited for, and seen later" {
 	needs jq gcov
 	many 2000 >p.c
-	both p "$PWD/p.c" gcc
-	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --plain=p-plain --gcov=p-gcov \
-		--only=p.c
-	assert_equal "$status" 0
-	agreed 14000 16000
+	as_gcov 14000 16000
 	local stops=() way
 	for way in exact budget; do
 		"$CPROF" cover -q --branches="$way" -o data -- ./p-plain
@@ -242,11 +247,7 @@ joined() {
 @test "where a jump is watched, the block behind it costs no stop, and is gcov's" {
 	needs jq gcov
 	joined 500 >p.c
-	both p "$PWD/p.c" gcc
-	separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-coverage" --plain=p-plain --gcov=p-gcov \
-		--only=p.c
-	assert_equal "$status" 0
-	agreed 5500 6000
+	as_gcov 5500 6000
 	"$CPROF" cover -q --branches=exact -o data -- ./p-plain
 	assert [ "$("$CPROF" report --json data | jq .overhead.stops)" -lt 2900 ]
 }
