@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/stack.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "cmd/cmd.h"
@@ -112,23 +113,34 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-int main(int argc, char **argv)
+struct arguments {
+	int count;
+	char **values;
+};
+
+static int with_arguments(void *opaque)
 {
+	const struct arguments *a = opaque;
 	const struct cp_command *command;
 
-	fill_standard_descriptors();
-	if (argc < 2) {
+	if (a->count < 2) {
 		cp_help_overview(stderr, cp_commands);
 		return CP_EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+	if (!strcmp(a->values[1], "--help") || !strcmp(a->values[1], "-h")) {
 		cp_help_overview(stdout, cp_commands);
 		return cp_finish_output();
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (!strcmp(a->values[1], "--version")) {
 		puts("cprof " CPROF_VERSION);
 		return cp_finish_output();
 	}
-	command = cp_command_find(cp_commands, argv[1]);
-	return command ? run_command(command, argv + 2) : unknown_command(argv[1]);
+	command = cp_command_find(cp_commands, a->values[1]);
+	return command ? run_command(command, a->values + 2) : unknown_command(a->values[1]);
+}
+
+int main(int argc, char **argv)
+{
+	fill_standard_descriptors();
+	return cp_stack_call(with_arguments, &(struct arguments){ argc, argv });
 }

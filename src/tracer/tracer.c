@@ -28,6 +28,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stack.h"
 #include "tracer/captures/perf.h"
 #include "tracer/captures/sample.h"
 #include "tracer/captures/perf_take.h"
@@ -235,18 +236,11 @@ static int raise_descriptor_limit(void)
 	return limit.rlim_cur > 2 * DESCRIPTORS ? DESCRIPTORS : (int)limit.rlim_cur / 2;
 }
 
-#define STACK ((rlim_t)8 << 20) /* more than it ever takes */
-
-/* Of the tracer alone, too: a stack however small CMD's is to be, and no core file, which would
- * have the rings in it. */
-static void set_memory_limits(void)
+/* Of the tracer alone, too: its core file would have the rings in it. */
+static void leave_no_core(void)
 {
 	struct rlimit limit;
 
-	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < STACK) {
-		limit.rlim_cur = limit.rlim_max < STACK ? limit.rlim_max : STACK;
-		setrlimit(RLIMIT_STACK, &limit);
-	}
 	if (!getrlimit(RLIMIT_CORE, &limit)) {
 		limit.rlim_cur = 0;
 		setrlimit(RLIMIT_CORE, &limit);
@@ -281,12 +275,20 @@ static void ask_for_quick_service(void)
 		cp_debug("tracer: sched_setattr: %m");
 }
 
-__attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t controller)
+struct start {
+	struct cp_link *link;
+	pid_t controller;
+};
+
+/* Does not return. */
+static int tracer_main(void *opaque)
 {
+	const struct start *start = opaque;
+	struct cp_link *link = start->link;
 	struct tracer tr = { .link = link,
 			     .stops = &gather_stops,
 			     .stack_max = CP_STACK_MAX,
-			     .controller = controller };
+			     .controller = start->controller };
 
 	sigset_t all, child;
 
@@ -302,11 +304,11 @@ __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t co
 	sigaddset(&child, SIGCHLD);
 	cp_trap_code(cp_arch_host(), &tr.trap_size);
 	tr.signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	tr.controller_pidfd = (int)syscall(SYS_pidfd_open, controller, 0);
+	tr.controller_pidfd = (int)syscall(SYS_pidfd_open, tr.controller, 0);
 	tr.fds_all = tr.fds_left = raise_descriptor_limit();
-	set_memory_limits();
+	leave_no_core();
 	sched_getaffinity(0, sizeof(tr.cpus), &tr.cpus);
-	if (tr.signal_fd < 0 || tr.controller_pidfd < 0 || getppid() != controller)
+	if (tr.signal_fd < 0 || tr.controller_pidfd < 0 || getppid() != tr.controller)
 		_exit(1);
 	loop(&tr);
 	leave_at_last(&tr);
@@ -314,12 +316,13 @@ __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t co
 
 struct cp_error *cp_tracer_spawn(struct cp_link *link, pid_t *pid_ret)
 {
-	pid_t controller = getpid(), pid = fork();
+	struct start start = { .link = link, .controller = getpid() };
+	pid_t pid = fork();
 
 	if (pid < 0)
 		return cp_error_new(CP_ERR_IO, errno, "start the tracer process");
 	if (pid == 0)
-		tracer_main(link, controller);
+		_exit(cp_stack_call(tracer_main, &start));
 	cp_close_fd(&link->tracer_socket);
 	link->tracer_socket = -1;
 	*pid_ret = link->tracer = pid;

@@ -2,7 +2,8 @@
  *
  * Functions that sleep and others that compute, for longer and for less than a period of
  * a sampler. The line tells each one's time by the wall clock and its CPU time, in ms, and
- * before them those of all. Sleeps follow on each other, and on what computes.
+ * before them those of all, and the CPU time that was used until main() began. Sleeps follow
+ * on each other, and on what computes.
  */
 #include "tracee.h"
 
@@ -77,7 +78,9 @@ int main(int argc, char **argv)
 	}
 	all = now();
 	all.wall -= begun.wall;
-	return tracee_ok("all %.1f %.1f sleep_long %.1f %.1f sleep_middle %.1f %.1f "
+	all.cpu -= begun.cpu;
+	return tracee_ok("before %.1f all %.1f %.1f sleep_long %.1f %.1f sleep_middle %.1f %.1f "
 			 "sleep_short %.1f %.1f burn_long %.1f %.1f burn_short %.1f %.1f",
-			 SAID(all), SAID(sl), SAID(sm), SAID(ss), SAID(bl), SAID(bs));
+			 (double)begun.cpu / 1e6, SAID(all), SAID(sl), SAID(sm), SAID(ss), SAID(bl),
+			 SAID(bs));
 }
