@@ -418,6 +418,8 @@ static struct cp_shadow_stack *arrive_at_own(struct cp_shadow *s, struct cp_shad
 {
 	struct cp_shadow_stack *stack = &t->own, *other;
 
+	if (leaves && !at->placed && !stack_at(s, at->sp) && !stack_of_stub(s, at->sp))
+		return stack;
 	while (stack->calls.count && top_of(stack)->sp < at->sp + at->pushed)
 		end_top(s, stack, at->unsure ? CP_CALL_UNSURE : CP_CALL_UNWOUND);
 	end_within(s, t, at->sp, CP_CALL_UNWOUND);

@@ -81,6 +81,7 @@ struct cp_shadow_at {
 	bool within; /* with a chain: that stack lies within a frame of the thread's own */
 	bool unsure; /* it may be the thread's own stack, or within a frame of that; callers
 			may be missing in the chain */
+	bool placed; /* a walk of its stack has shown that it is the thread's own */
 	/* From `sp` to the end of the arguments on the stack, in bytes; 0: there are none. They
 	 * are of who calls: what begins among them is gone. */
 	uint64_t pushed;
@@ -93,7 +94,8 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow
 				const struct cp_call *call);
 #define CP_SHADOW_ANY UINT32_MAX
 /* `function` (ANY: whichever it is) returns, or jumps away. Ends the calls
- * below it as unwound, then its own. False: it was entered before we looked.
+ * below it as unwound, then its own. False: it was entered before we looked; or on
+ * another stack, from which a switch of stacks returns: unless `placed`, nothing ends.
  * With `how` TAIL_CALLED the next enter of the thread at the same sp is its
  * tail call. */
 bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,

@@ -115,6 +115,76 @@ agree() {
 		length > 0 and all(.unsure)'
 }
 
+@test "a coroutine that begins while calls are recorded without a stop" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	# Its stack is an array in the frame of a function that has a detour itself.
+	cat >begins.c <<-'END'
+		#include <pthread.h>
+		#define OWN __attribute__((noinline, noclone))
+		struct co { void *own, *other; };
+		OWN void change(void **save, void *to);
+		__asm__(".globl change\n.type change, @function\nchange: .cfi_startproc\n"
+			"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbp,0\n"
+			"push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx,0\n"
+			"mov %rsp,(%rdi)\nmov %rsi,%rsp\n"
+			"pop %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore rbx\n"
+			"pop %rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore rbp\n"
+			"ret\n.cfi_endproc\n.size change, .-change");
+		static __thread struct co *now;
+		OWN long work(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+		OWN void step(void) { work(1); __asm__ volatile(""); }
+		OWN void resume(struct co *co) { change(&co->own, co->other); work(2); }
+		static void body(void)
+		{
+			for (;;) {
+				step();
+				change(&now->other, now->own);
+			}
+		}
+		static void *within(void *rounds)
+		{
+			char stack[8192] __attribute__((aligned(16)));
+			struct co co;
+			void **top = (void **)(stack + sizeof(stack));
+
+			*--top = NULL;
+			*--top = (void *)body;
+			*--top = NULL;
+			*--top = NULL;
+			co.other = top;
+			now = &co;
+			for (long i = 0; i < (long)rounds; i++)
+				resume(&co);
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+
+			for (int i = 0; i < 4; i++) {
+				pthread_create(&thread, NULL, within, (void *)100L);
+				pthread_join(thread, NULL);
+			}
+			return 0;
+		}
+	END
+	"${CC:-cc}" -O1 -g -w -o begins begins.c -pthread
+	for what in within,resume,step,work,body within,resume,step,work,body,change; do
+		"$CPROF" run -q -o x.data --max-rate=0 -t "$what" -- ./begins
+		# Each body is inside of its last switch when its thread ends.
+		"$CPROF" replay --json x.data | jq -r 'select(.event == "leave" or .event == "unwind") |
+			select(.function != "change") | "\(.event) \(.function)"' | sort | uniq -c |
+			sed 's/^ *//' >ends
+		diff ends - <<-'END'
+			400 leave resume
+			400 leave step
+			4 leave within
+			800 leave work
+			4 unwind body
+		END
+	done
+}
+
 @test "the text of replay tells coroutines as its JSON does" {
 	local mode tid
 	for mode in embedded:generate embedded:several embedded:jump coroutines:any; do

@@ -409,6 +409,7 @@ struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_h
 	switch (find_place(t, &at, end)) {
 	case OWN:
 		say_placed(s, e, true);
+		at.placed = true;
 		break;
 	case WITHIN:
 		note_stacks_within(t->process);
