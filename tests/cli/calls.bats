@@ -473,32 +473,54 @@ areas() {
 		#include <setjmp.h>
 		#include <signal.h>
 		#include <stdio.h>
+		#include <sys/wait.h>
 		#include <time.h>
 		#include <unistd.h>
 		static sigjmp_buf out;
 		static char stack[65536];
 		static volatile int handled;
+		static pid_t slow;
 		__attribute__((noipa)) int leaf(int i) { __asm__ volatile("nopw 0(%rax,%rax)"); return i * 3; }
 		static long ns(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
 		static void on_alarm(int signal)
 		{
 			long begin = ns();
+			if (slow)
+				kill(slow, SIGSTOP);
 			handled += 1 + leaf(0);
 			if (ns() - begin > 5000)
 				raise(signal);
 			handled += leaf(0);
 			siglongjmp(out, 1);
 		}
-		int main(void)
+		static pid_t let_go(pid_t stopped)
+		{
+			pid_t child = fork();
+			if (child)
+				return child;
+			for (int i = 0; i < 1000; i++) {
+				usleep(20000);
+				kill(stopped, SIGCONT);
+			}
+			_exit(0);
+		}
+		int main(int argc, char **argv)
 		{
 			struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_ONSTACK };
+			pid_t child = argc > 1 ? let_go(getppid()) : 0;
 			stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
 			volatile int i;
 			sigaltstack(&alternate, NULL);
 			sigaction(SIGALRM, &action, NULL);
+			slow = argc > 1 ? getppid() : 0;
 			for (i = 0; i < 200; i++)
 				if (!sigsetjmp(out, 1))
 					raise(SIGALRM);
+			if (child) {
+				kill(child, SIGKILL);
+				waitpid(child, NULL, 0);
+				kill(slow, SIGCONT);
+			}
 			printf("%s\n", handled >= 200 ? "ok" : "not ok");
 			return 0;
 		}
@@ -511,6 +533,8 @@ areas() {
 		"$CPROF" report nests.data >report
 		grep -q 'no longer traced from some time on, for signals .*: leaf' report
 	done
+	# Nor where the controller, its parent, does not get to run.
+	assert_equal "$("$CPROF" run -q -o nests.data -t leaf -- ./nests slow)" ok
 }
 
 @test "a SPEC that nothing can match is an error before CMD runs" {

@@ -111,8 +111,9 @@ static bool is_from_elsewhere(const struct thread *t, uint64_t sp)
 	       sp < __atomic_load_n(&ring->own_end, __ATOMIC_RELAXED);
 }
 
-/* The thread may get nowhere for such stops: then the function that it enters goes. */
-static void judge(struct tracer *tr, const struct at *at, const struct cp_regs *regs)
+/* The thread may get nowhere for such stops: then the function that it enters goes. True: it
+ * does, and until the controller has seen to that, the thread must not come there again. */
+static bool judge(struct tracer *tr, const struct at *at, const struct cp_regs *regs)
 {
 	const struct cp_arch *arch = cp_arch_host();
 	const struct site *site = space_site(at->space, regs->r[arch->pc]);
@@ -125,9 +126,10 @@ static void judge(struct tracer *tr, const struct at *at, const struct cp_regs *
 
 	starve_hit(at->t, regs->r[arch->sp]);
 	if (!site || !(site->flags & SITE_DETOURS) || !starve_enters(at->t, site->id))
-		return;
+		return false;
 	e.group = site->id; /* of a window it is that of its function's group */
 	emit_event(tr, &e.e, sizeof(e));
+	return true;
 }
 
 enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
@@ -152,9 +154,8 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		/* Of who has a ring that is said there (detours_lead_out()). */
 		if (!again_came(at->t, regs.r[arch->pc], &regs))
 			report(tr, at, &regs, record, stays ? CP_HIT_STAYS : 0);
-		if (stays)
+		if (judge(tr, at, &regs) || stays)
 			*flags |= HIT_HOLD;
-		judge(tr, at, &regs);
 		at->t->foreign_pc = regs.r[arch->pc];
 		at->t->foreign_sp = regs.r[arch->sp];
 		at->t->foreign_head = rings_of(at->t) ? rings_of(at->t)->head : 0;
