@@ -94,7 +94,7 @@ all_killed() {
 }
 
 @test "SIGKILL of the controller" {
-	everywhere_attached controller_killed
+	which=few everywhere_attached controller_killed
 }
 
 @test "SIGKILL of the tracer" {

@@ -59,6 +59,12 @@ separately() {
 	run --separate-stderr "$@"
 }
 
+# some N: of the lines on standard input the first N, in long tests all of them. Those that
+# differ most stand first.
+some() {
+	if [ -n "${CPROF_TEST_LONG-}" ]; then cat; else head -n "$1"; fi
+}
+
 # long_or N_LONG N_SHORT: the number of rounds for this run of the tests.
 long_or() {
 	if [ -n "${CPROF_TEST_LONG-}" ]; then echo "$1"; else echo "$2"; fi

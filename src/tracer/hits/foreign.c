@@ -13,6 +13,7 @@
 #include "tracer/captures/capture.h"
 #include "tracer/hits/at.h"
 #include "tracer/hits/fetch.h"
+#include "tracer/hits/opens.h"
 #include "tracer/known/again.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/starve.h"
@@ -148,6 +149,7 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		record = detours_record_at(&left, regs.r[arch->pc]);
 	/* Goes on behind the breakpoint, and makes no record. */
 	if (record && !at->t->process->guest) {
+		opens_look(tr, at->t);
 		/* What follows is recorded or not, by what its stack says. */
 		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]);
 

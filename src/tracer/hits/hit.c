@@ -71,21 +71,19 @@ static bool stands(const struct space *space, const struct site *site)
 
 /* As long as the controller has not said where the thread's own stack is, any
  * may be another one; where there are others on it, it says so of none. */
-static uint16_t needs_walk(const struct tracer *tr, const struct at *at, const struct site *site,
-			   const struct cp_event_hit *e)
+static bool needs_walk(const struct tracer *tr, const struct at *at, const struct site *site,
+		       const struct cp_event_hit *e)
 {
 	const struct cp_link_shared *shared = tr->link->shared;
 	uint64_t low, end;
 
 	if (at->t->slot == CP_NO_SLOT)
-		return 0;
+		return false;
 	low = atomic_load_explicit(&shared->stack_low[at->t->slot], memory_order_relaxed);
 	end = atomic_load_explicit(&shared->stack_end[at->t->slot], memory_order_relaxed);
 	if (low && end && (at->sp < low || at->sp >= end))
-		return CP_HIT_FOREIGN_STACK;
-	if (!opens_see(tr, at->space, at->t, site, e))
-		return low && end ? 0 : CP_HIT_FOREIGN_STACK;
-	return CP_HIT_FOREIGN_STACK | (at->t->rings ? CP_HIT_STAYS : 0);
+		return true;
+	return opens_see(tr, at->space, at->t, site, e) || !low || !end;
 }
 
 static bool wants_return(const struct at *at, const struct site *site, uint64_t caller)
@@ -167,9 +165,10 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	}
 	if (entry && wants_return(at, site, e->caller))
 		e->e.flags |= CP_HIT_WANTS_RETURN;
-	e->e.flags |= needs_walk(tr, at, site, e);
-	if (e->e.flags & CP_HIT_FOREIGN_STACK)
+	if (needs_walk(tr, at, site, e)) {
+		e->e.flags |= CP_HIT_FOREIGN_STACK;
 		to = insert_regs(at, e, to);
+	}
 	if (e->e.flags & CP_HIT_FOREIGN_STACK || site->flags & CP_SITE_STACK)
 		e->stack_size = capture_stack(tr, at->t, at->sp, to, &e->stack_base);
 	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
@@ -214,7 +213,7 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		e->e.flags |= CP_HIT_CALLS;
 	e->e.flags |= at->chosen;
 	fill(tr, at, site, e);
-	*flags_ret |= e->e.flags | (e->e.flags & CP_HIT_STAYS ? HIT_HOLD : 0);
+	*flags_ret |= e->e.flags;
 	cp_ring_commit(tr->link, &e->e);
 	t->process->sample_end = tr->link->shared->head;
 	return true;
