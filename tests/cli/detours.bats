@@ -37,7 +37,7 @@ same() {
 
 @test "stacks of coroutines, signal handlers and forked children" {
 	same -t program -- "$TRACEES/siglongjmp" --rounds=1
-	same -t program -- "$TRACEES/coroutines" --rounds=2
+	same -t program -- "$TRACEES/coroutines" --rounds=1
 	same -t 'base,outer,middle,split,leaf,on_the_side' -- "$TRACEES/inherit" --mode=coroutine
 	same -t 'base,outer,middle,split,leaf,in_thread' -- "$TRACEES/inherit" --mode=thread
 }
