@@ -32,6 +32,7 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 	if (!cp_toggling_begin(s, o->signal) || !cp_collecting_load(s, o) ||
 	    !cp_collecting_capture(s, o) || (w && !w->prepare(s, w->data)))
 		return CP_EXIT_FAILURE;
+	cp_signals_stop(s); /* until now they ended cprof, and the process knew nothing of it */
 	if (cprof_session_attach(s, pid, cp_collecting_flags(o))) {
 		cp_collecting_complain(s);
 		return CP_EXIT_FAILURE;
@@ -61,6 +62,8 @@ int cp_attaching(struct cp_args *args, const struct cp_collect_options *o,
 
 	if (!cp_operand_pid(args, 0, &pid, &status))
 		return status;
+	cp_signals_prepare("process ", args->operands[0], " was attached to: nothing was recorded",
+			   CP_EXIT_FAILURE);
 	status = cp_collecting_check(args, o);
 	if (status || cp_collecting_helps(o, CP_EXIT_FAILURE, &status))
 		return status;
@@ -72,7 +75,6 @@ int cp_attaching(struct cp_args *args, const struct cp_collect_options *o,
 	if (!s)
 		return CP_EXIT_FAILURE;
 	cp_guard_begin(s, CP_EXIT_FAILURE);
-	cp_signals_stop(s);
 	status = attach_session(s, pid, o, watching);
 	cp_signals_forget();
 	cp_guard_end(s);

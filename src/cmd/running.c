@@ -20,6 +20,10 @@
 #include "cmd/signals.h"
 #include "cmd/steering.h"
 #include "cmd/toggling.h"
+#include "cmd/unmaking.h"
+#include "engine/api/profiler.h"
+#include "engine/api/services.h"
+#include "modules/modules.h"
 #include "report/profile/left.h"
 #include "report/look/table.h"
 
@@ -162,15 +166,31 @@ static cprof_status launch(cprof_session *s, char **command, const struct cp_col
 	return status;
 }
 
+/* The session ended, or is to, before anything of CMD was executed: nothing stays of it. */
+static int never_started(cprof_session *s, int signal, const struct cp_unmaking *older)
+{
+	const char *recording = cp_module_log_recording(engine_profiler_named(s, "log"));
+
+	if (!engine_has_started(s) && cprof_session_pid(s))
+		kill(cprof_session_pid(s), SIGKILL); /* it waits to become CMD */
+	cp_unmaking_do(older, recording);
+	return cp_signals_say(signal);
+}
+
 static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o,
-		       const struct cp_watching *w, bool *ran_ret, bool *cut_ret)
+		       const struct cp_watching *w, const struct cp_unmaking *older, bool *ran_ret,
+		       bool *cut_ret)
 {
 	struct cp_steering *steering;
+	cprof_status launched;
 	int status;
 
 	if (o->wait_ns)
 		cprof_session_set_wait(s, o->wait_ns, say_who_is_left, (void *)(uintptr_t)o);
-	if (launch(s, command, o, w)) {
+	launched = launch(s, command, o, w);
+	if (cp_signals_came())
+		return never_started(s, cp_signals_came(), older);
+	if (launched) {
 		cp_collecting_complain(s);
 		return CP_EXIT_OWN_FAILURE;
 	}
@@ -186,6 +206,11 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 		cp_steering_end(steering, false);
 		return exec_failed(command[0], cprof_session_exec_errno(s));
 	}
+	status = cprof_session_exit_status(s, false); /* of who goes on: -1 */
+	if (!*cprof_session_error(s) && WIFSIGNALED(status) && !engine_was_loaded(s)) {
+		cp_steering_end(steering, false);
+		return never_started(s, WTERMSIG(status), older);
+	}
 	if (!*cprof_session_error(s) && is_foreign(command[0]))
 		fprintf(stderr,
 			"cprof: '%s' is a 32-bit program: cprof profiles 64-bit ones only\n",
@@ -197,9 +222,17 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* From now on there is something to undo. */
+static bool record(cprof_session *s, const struct cp_collect_options *o)
+{
+	cp_signals_keep();
+	return cp_collecting_record(s, o);
+}
+
 int cp_running(struct cp_args *args, const struct cp_collect_options *o,
 	       const struct cp_watching *watching, bool *ran_ret, bool *cut_ret)
 {
+	struct cp_unmaking older;
 	cprof_session *s;
 	char file[4096];
 	int status;
@@ -209,6 +242,7 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o,
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
 	if (o->live.file && !strcmp(o->live.file, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --live");
+	cp_signals_prepare("'", args->count ? args->operands[0] : "", "' was started", 0);
 	status = cp_collecting_check(args, o);
 	if (status || cp_collecting_helps(o, CP_EXIT_OWN_FAILURE, &status))
 		return status;
@@ -223,13 +257,14 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o,
 		return CP_EXIT_OWN_FAILURE;
 	status = CP_EXIT_OWN_FAILURE;
 	cp_guard_begin(s, CP_EXIT_OWN_FAILURE);
+	cp_unmaking_begin(&older, o->output);
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
 	if (cp_toggling_begin(s, o->signal) && cp_collecting_load(s, o) &&
 	    cp_collecting_capture(s, o) && (!watching || watching->prepare(s, watching->data)) &&
-	    cp_collecting_record(s, o))
-		status = run_session(s, args->operands, o, watching, ran_ret, cut_ret);
+	    record(s, o))
+		status = run_session(s, args->operands, o, watching, &older, ran_ret, cut_ret);
 	cp_guard_end(s);
 	return status;
 }

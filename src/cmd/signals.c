@@ -4,23 +4,91 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
 #include "base/types.h"
+
+/* What a signal means at the moment. */
+enum meaning {
+	NOTHING,
+	ENDS, /* cprof, at once: nothing was made yet */
+	KEPT, /* for cp_signals_came(): there is something to undo */
+	STOPS, /* the session */
+	PASSED_ON, /* to CMD */
+};
 
 /* The handler's own, for it gets no argument. */
 static struct {
-	cprof_session *volatile session; /* to be stopped */
-	volatile sig_atomic_t command; /* without one: the process to pass signals on to; 0: none */
+	volatile sig_atomic_t meaning;
+	cprof_session *volatile session;
+	volatile sig_atomic_t command; /* the process to pass signals on to; 0: none */
+	volatile sig_atomic_t came; /* the first that was KEPT; 0: none */
+	volatile sig_atomic_t owner; /* cprof, not what it has forked */
+	int status; /* of ENDS; 0: 128 + the signal */
+	char rest[512]; /* what is said behind the signal's name */
 } ending;
 
-static void on_end(int signal)
+static const int all_signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+
+static const char *name_of(int signal)
+{
+	return signal == SIGTERM   ? "SIGTERM"
+	       : signal == SIGHUP  ? "SIGHUP"
+	       : signal == SIGINT  ? "SIGINT"
+	       : signal == SIGQUIT ? "SIGQUIT"
+				   : "a signal";
+}
+
+/* In a handler, too. */
+static int say_end(int signal)
+{
+	const char *const parts[] = { "cprof: ended by ", name_of(signal), ending.rest, "\n" };
+	char line[sizeof(ending.rest) + 32];
+	size_t size = 0, i, n;
+
+	for (i = 0; i < CP_ARRAY_SIZE(parts); i++) {
+		n = strlen(parts[i]);
+		memcpy(line + size, parts[i], n);
+		size += n;
+	}
+	if (write(STDERR_FILENO, line, size) < 0)
+		return ending.status ? ending.status : 128 + signal;
+	return ending.status ? ending.status : 128 + signal;
+}
+
+static void on_end(int number)
 {
 	int saved = errno;
 
-	if (ending.session)
-		cprof_session_stop(ending.session);
-	else if (ending.command && (signal == SIGTERM || signal == SIGHUP))
-		kill(ending.command, signal);
+	if (getpid() != ending.owner) { /* forked, and nothing else yet */
+		signal(number, SIG_DFL);
+		raise(number);
+		errno = saved;
+		return;
+	}
+	switch ((enum meaning)ending.meaning) {
+	case ENDS:
+		_exit(say_end(number));
+	case KEPT:
+		if (!ending.came)
+			ending.came = number;
+		break;
+	case STOPS:
+		if (ending.session && number != SIGQUIT)
+			cprof_session_stop(ending.session);
+		break;
+	case PASSED_ON:
+		if (number == SIGTERM || number == SIGHUP)
+			kill(ending.command, number);
+		break;
+	case NOTHING:
+		break;
+	}
 	errno = saved;
 }
 
@@ -29,36 +97,74 @@ static void handle(const int *signals, size_t count)
 	struct sigaction old, action = { .sa_handler = on_end, .sa_flags = SA_RESTART };
 	size_t i;
 
+	ending.owner = getpid();
 	for (i = 0; i < count; i++)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
-	/* A reader that went away, a file that got too large: found out when writing. */
+}
+
+/* A reader that went away, a file that got too large: found out when writing. */
+static void ignore_failed_writes(void)
+{
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+void cp_signals_prepare(const char *before, const char *raw, const char *after, int status)
+{
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_escape(&name, CP_ESCAPE_TERMINAL, raw, strlen(raw));
+	snprintf(ending.rest, sizeof(ending.rest), " before %s%.400s%s", before,
+		 name.bytes ? name.bytes : "", after);
+	ending.status = status;
+	ending.came = 0;
+	ending.meaning = ENDS;
+	/* Who is attached to has nothing of SIGQUIT, whose core file may be wanted. */
+	handle(all_signals, CP_ARRAY_SIZE(all_signals) - (status != 0));
+}
+
+void cp_signals_keep(void)
+{
+	ending.meaning = KEPT;
+}
+
+int cp_signals_came(void)
+{
+	return ending.came;
+}
+
+int cp_signals_say(int signal)
+{
+	return say_end(signal);
+}
+
 void cp_signals_stop(cprof_session *session)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-
 	ending.session = session;
-	handle(signals, CP_ARRAY_SIZE(signals));
+	ending.meaning = STOPS;
+	handle(all_signals, CP_ARRAY_SIZE(all_signals) - 1);
+	ignore_failed_writes();
 }
 
 void cp_signals_pass_on(pid_t command)
 {
-	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
-
 	ending.command = (sig_atomic_t)command;
-	handle(signals, CP_ARRAY_SIZE(signals));
+	ending.meaning = PASSED_ON;
+	handle(all_signals, CP_ARRAY_SIZE(all_signals));
+	ignore_failed_writes();
+	if (ending.came)
+		kill(command, ending.came);
 }
 
 void cp_signals_stop_instead(cprof_session *session)
 {
 	ending.session = session;
+	ending.meaning = STOPS;
 }
 
 void cp_signals_forget(void)
 {
+	ending.meaning = ending.command ? PASSED_ON : NOTHING;
 	ending.session = NULL;
 }

@@ -98,6 +98,36 @@ load tracees
 	done
 }
 
+# A profiler that is loaded opens a pipe, which waits.
+@test "a signal before the process is attached to: it is said that nothing was recorded" {
+	local signal
+	mkfifo pipe
+	cat >waits.c <<-END
+		#include <cprof/cprof.h>
+		#include <fcntl.h>
+		__attribute__((constructor)) static void wait(void) { open("pipe", O_RDONLY); }
+	END
+	${CC:-cc} -shared -fPIC -I"$SOURCES/include" -o libcprof-profiler-waits.so waits.c
+	begin known_stack
+	for signal in INT TERM HUP; do
+		env --default-signal "$CPROF" attach -o rec -s 99 --plugin-dir="$PWD" --profile=waits \
+			"$tracee" >attach.out 2>attach.err </dev/null 3>&- &
+		controller=$!
+		started+=("$controller")
+		until_true handles "$controller" "$signal"
+		kill "-$signal" "$controller"
+		ended "$controller"
+		assert_equal "$ended: $(cat attach.out attach.err)" \
+			"1: cprof: ended by SIG$signal before process $tracee was attached to: nothing was recorded"
+		assert_not_exist rec
+		until_true eval "! pgrep -f 'plugin-dir=$PWD'"
+		left_alone "$tracee"
+	done
+	"$BATS_TEST_DIRNAME/text_of" "$tracee"
+	finish
+	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
+}
+
 @test "the recording to a pipe whose reader goes away: it ends, the program runs on" {
 	begin known_stack
 	mkfifo pipe

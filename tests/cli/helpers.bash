@@ -54,6 +54,18 @@ until_true() {
 	done
 }
 
+# handles PID SIGNAL: it has a handler of its own for it. Only builtins: whoever looks over and
+# over again sees it at once.
+handles() {
+	local key mask
+	while read -r key mask; do
+		[ "$key" = SigCgt: ] || continue
+		((0x$mask >> ($(kill -l "$2") - 1) & 1))
+		return
+	done <"/proc/$1/status"
+	return 1
+}
+
 # separately CMD...: like run, with standard error in $stderr.
 separately() {
 	run --separate-stderr "$@"

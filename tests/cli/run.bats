@@ -182,6 +182,51 @@ passed_on() {
 	assert_exist rec
 }
 
+# What is looked at before CMD is made is a pipe, whose opening waits.
+@test "a signal before CMD is started ends cprof, and it is said: 128+N, and nothing is left" {
+	local signal
+	mkfifo cmd
+	chmod +x cmd
+	for signal in TERM HUP INT QUIT; do
+		start env --default-signal "$CPROF" run -o "$PWD/rec" -- ./cmd
+		until_true handles "$pid" "$signal"
+		kill "-$signal" "$pid"
+		ended "$pid"
+		assert_equal "$ended: $(cat err)" \
+			"$((128 + $(kill -l "$signal"))): cprof: ended by SIG$signal before './cmd' was started"
+		assert_not_exist rec
+		until_true eval "! pgrep -f '$PWD/rec'"
+	done
+}
+
+# Whenever it comes: either nothing of CMD was executed, then there is no recording and the
+# older one has its name, or it is CMD's, as later.
+@test "SIGTERM at any moment of the beginning" {
+	local n round
+	for ((n = 0; n < $(long_or 300 12); n++)); do
+		rm -f begun rec rec.old
+		echo older >rec
+		start "$CPROF" run -q -s 99 -o "$PWD/rec" -- "$BASH" -c '>begun; exec sleep 1000'
+		until handles "$pid" TERM; do :; done
+		if ((n % 2)); then
+			until [ -e rec.old ]; do :; done
+		fi
+		for ((round = 0; round < n * n * 80; round++)); do :; done
+		kill -TERM "$pid"
+		ended "$pid"
+		assert_equal "$ended" 143
+		if grep -q "^cprof: ended by SIGTERM before '.*bash' was started$" err; then
+				assert_not_exist begun
+			assert_not_exist rec.old
+			assert_equal "$(cat rec)" older
+		else
+			assert_equal "$(cat err rec.old)" older
+			"$CPROF" report rec >report
+		fi
+		until_true eval "! pgrep -f '$PWD/rec'"
+	done
+}
+
 # A terminal of its own, so that ^C goes to the whole foreground group. The shell
 # that is to print the status is in it, too: without a trap, it ends as well if it
 # gets to look only when cprof has ended.

@@ -107,6 +107,11 @@ bool engine_has_started(const cprof_session *s)
 	return s->started;
 }
 
+bool engine_was_loaded(const cprof_session *s)
+{
+	return s->life.initialized;
+}
+
 bool engine_let_go_now(cprof_session *s)
 {
 	if (!s->started)
