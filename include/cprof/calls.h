@@ -198,7 +198,7 @@ typedef struct cprof_invocation {
 CPROF_API bool cprof_current_invocation(cprof_invocation *ret);
 
 typedef struct cprof_call_statistics {
-	uint64_t hits; /* stops at breakpoints of functions */
+	uint64_t hits; /* stops at breakpoints of functions, and in detours that tell by one */
 	uint64_t events; /* of them: events */
 	uint64_t rejected_inside; /* jumps that stayed inside of their function */
 	uint64_t rejected_condition; /* the condition did not hold */

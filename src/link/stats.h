@@ -32,7 +32,7 @@ struct cp_link_stats {
 	_Atomic uint64_t tracer_cpu_ns;
 	_Atomic uint64_t threads, processes; /* ever traced */
 	_Atomic uint64_t signals; /* passed on */
-	_Atomic uint64_t hits; /* stops at breakpoints, without those that only counted */
+	_Atomic uint64_t hits; /* stops that tell of calls, without those that only counted */
 	_Atomic uint64_t counted; /* stops at which something was counted (coverage) */
 	_Atomic uint64_t faults_untold; /* beyond what is told of in a process */
 	_Atomic uint64_t hits_inside; /* of them: jumps that stayed inside of their function */

@@ -229,7 +229,8 @@ told() {
 	[ "$(wc -l <said)" = 6 ]
 	while read -r wanted condition; do
 		assert_equal "$condition: $(told -t Tree::step --when="$condition" -- ./method)" "$condition: $wanted 0"
-		assert_equal "$condition: $("$CPROF" report --json x.data | jq .overhead.call_stops)" "$condition: 0"
+		# But for the first call that is told, by which it is known who comes from main().
+		[ "$("$CPROF" report --json x.data | jq .overhead.call_stops)" -le 1 ] || fail "$condition"
 	done <said
 }
 

@@ -197,3 +197,13 @@ agree() {
 		done
 	done
 }
+
+@test "the report counts the stops by which calls on coroutines are told" {
+	"$CPROF" run -q --fast -t program -- "$TRACEES/coroutines" --rounds=1
+	# Each call of them is told by a stop, the rest by records.
+	"$CPROF" report --json >x.json
+	jq -e '.calls.events as $events | .overhead | .records + .call_stops |
+		. > 0.99 * $events and . <= 1.01 * $events' x.json
+	jq -e '.overhead | .call_stops > 1000 and .call_stops <= .stops' x.json
+	jq -e '.overhead.stops_per_event > 0.9 and .overhead.stops_per_event <= 1' x.json
+}

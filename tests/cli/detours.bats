@@ -30,7 +30,7 @@ same() {
 @test "tail calls to where a register or memory says" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	same -t program -- "$TRACEES/tails" --rounds=3
-	[ "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" -lt 10 ]
+	[ "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" -lt 30 ]
 	# A fault of what the jump reads is the program's, at the jump.
 	"$CPROF" run -q -o faults.data --max-rate=0 --fast -t program -- "$TRACEES/tails" --mode=faults
 }
@@ -368,7 +368,8 @@ same() {
 	for when in 'p->n > 3' '*q == 2' 'p->c == GREEN' 'p->in.k < -2' '!p->next' \
 		'p->s <= -3 && *q != 1' 'p->n & 2'; do
 		same --when="$when" -t node -- ./nodes
-		assert_equal "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" 0
+		# But for the first one told from each place that calls it.
+		[ "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" -lt 10 ]
 	done
 	same --when='p->n > 3' -t node -- ./nodes filtered
 }

@@ -154,8 +154,10 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]);
 
 		/* Of who has a ring that is said there (detours_lead_out()). */
-		if (!again_came(at->t, regs.r[arch->pc], &regs))
+		if (!again_came(at->t, regs.r[arch->pc], &regs)) {
 			report(tr, at, &regs, record, stays ? CP_HIT_STAYS : 0);
+			tr->link->shared->stats.hits++;
+		}
 		if (judge(tr, at, &regs) || stays)
 			*flags |= HIT_HOLD;
 		at->t->foreign_pc = regs.r[arch->pc];
