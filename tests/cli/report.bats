@@ -279,7 +279,13 @@ thread 1 1 p'
 	COLUMNS=80 report --calls --sort=calls -n 2
 	assert_line --regexp '^ +3 .* fact$'
 	assert_line --partial 'and 8 more'
+	assert_line '  no room for min, p95, p99, p99.9: a wider terminal has it, and --json'
 	(($(COLUMNS=80 "$CPROF" report | wc -L) <= 80))
+	for columns in 200 0; do
+		COLUMNS=$columns report --calls
+		assert_line --regexp ' p95 +p99 +p99\.9 '
+		refute_output --partial 'no room for'
+	done
 }
 
 @test "times of which only a bound is known are called bounds, in tables and JSON" {

@@ -276,6 +276,7 @@ static void print_functions(const struct cp_calls *c, const struct cp_report_opt
 		shown++;
 	}
 	cp_table_print(&t, look, out);
+	cp_table_say_left_out(&t, look, out);
 	if (o->what != CP_REPORT_SUMMARY && o->limit)
 		cp_report_more(out, look, shown, all);
 	remarks(c, look, out);
@@ -365,6 +366,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 		cp_table_print(&t, look, out);
 	else
 		cp_paint(out, look, CP_PAINT_DIM, "  none\n");
+	cp_table_say_left_out(&t, look, out);
 	if (o->limit)
 		cp_report_more(out, look, shown, all);
 }

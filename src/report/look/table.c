@@ -105,6 +105,7 @@ void cp_table_init(struct cp_table *t, const struct cp_column *columns, size_t c
 void cp_table_deinit(struct cp_table *t)
 {
 	cp_buf_free(&t->text);
+	cp_buf_free(&t->left_out);
 	cp_vec_free(&t->cells);
 }
 
@@ -355,6 +356,29 @@ static void print_rows(const struct cp_table *t, const struct layout *layout, st
 		cp_brief_deinit(&briefs[i]);
 }
 
+static void note_left_out(struct cp_table *t, const unsigned *widths)
+{
+	size_t i;
+
+	cp_buf_clear(&t->left_out);
+	for (i = 0; i < t->count; i++)
+		if (widths[i] == LEFT_OUT && *title_of(t, i))
+			cp_buf_printf(&t->left_out, "%s%s", t->left_out.size ? ", " : "",
+				      title_of(t, i));
+}
+
+void cp_table_say_left_out(const struct cp_table *t, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf line CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!t->left_out.size)
+		return;
+	cp_buf_printf(&line, "no room for %s: a wider terminal has it, and --json",
+		      t->left_out.bytes ? t->left_out.bytes : "");
+	cp_buf_str(out, "  ");
+	cp_add_wrapped(out, look, 2, 2, line.bytes ? line.bytes : "");
+}
+
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out)
 {
 	CP_FREE unsigned *widths = calloc(t->count, sizeof(*widths));
@@ -368,6 +392,7 @@ void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_bu
 	measure(t, widths);
 	if (look->columns)
 		fit(t, look->columns, widths);
+	note_left_out(t, widths);
 	for (i = 0; i < t->count; i++)
 		print_cell(t, i, title_of(t, i), CP_PAINT_DIM, &layout, out);
 	cp_buf_u8(out, '\n');

@@ -43,6 +43,7 @@ struct cp_table {
 	const char *amounts; /* what a column of amounts is called; "time" unless told */
 	struct cp_buf text;
 	CP_VEC(struct cp_cell) cells;
+	struct cp_buf left_out; /* titles of columns that cp_table_print() had no room for */
 	bool calm; /* shares are not painted by how much they are */
 	bool failed;
 };
@@ -65,6 +66,9 @@ void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns);
 void cp_table_net_time(struct cp_table *t, enum cp_paint paint, struct cp_net_time time);
 void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count);
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out);
+/* After it: a line that names the columns that were left out, if any were. */
+void cp_table_say_left_out(const struct cp_table *t, const struct cp_look *look,
+			   struct cp_buf *out);
 
 /* Appends `text` and a newline; lines that are too long are broken at blanks
  * and go on below `indent` columns. `used`: columns that the line has now. */
