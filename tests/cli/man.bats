@@ -37,6 +37,14 @@ options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (   |-.,) --[a-z-]+' | g
 	done
 }
 
+@test "cprof-recording(5) has all totals, in their order" {
+	sed -n '/^#define TOTALS(X)/,/^void cp_record_put_totals/p' "$SOURCES/src/record/format.c" |
+		sed -n -e 's/^\tX(\([a-z0-9_]*\)).*/\1/p' -e 's/^#define CALL_TOTALS.*/ended\nwait_status/p' >totals
+	sed -n '/^\.SS Totals/,/^\.TE/p' "$SOURCES/man/cprof-recording.5" | sed -n 's/\t.*//p' >told
+	[ -s totals ]
+	diff totals told
+}
+
 @test "manual pages are installed" {
 	for page in $(pages); do
 		grep -q "'$(basename "$page")'" "$SOURCES/man/meson.build" || fail "$page is not installed"
