@@ -203,7 +203,7 @@ passed_on() {
 # older one has its name, or it is CMD's, as later.
 @test "SIGTERM at any moment of the beginning" {
 	local n round
-	for ((n = 0; n < $(long_or 300 12); n++)); do
+	for ((n = 0; n < $(long_or 300 8); n++)); do
 		rm -f begun rec rec.old
 		echo older >rec
 		start "$CPROF" run -q -s 99 -o "$PWD/rec" -- "$BASH" -c '>begun; exec sleep 1000'
