@@ -94,10 +94,14 @@ bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value)
 {
 	struct cp_map_slot *slot = find(map, key);
 
-	if (slot) {
-		slot->value = value;
-		return true;
-	}
+	if (!slot)
+		return cp_map_add(map, key, value);
+	slot->value = value;
+	return true;
+}
+
+bool cp_map_add(struct cp_map *map, uint64_t key, uint64_t value)
+{
 	if ((map->used + 1) * 4 > map->capacity * 3 && !rehash(map))
 		return false;
 	place(map, key, value);
@@ -118,16 +122,26 @@ static void free_removed(struct cp_map *map, size_t i)
 	}
 }
 
+static void remove_slot(struct cp_map *map, struct cp_map_slot *slot)
+{
+	slot->state = SLOT_REMOVED;
+	map->count--;
+	free_removed(map, (size_t)(slot - map->slots));
+}
+
 bool cp_map_remove(struct cp_map *map, uint64_t key)
 {
 	struct cp_map_slot *slot = find(map, key);
 
 	if (!slot)
 		return false;
-	slot->state = SLOT_REMOVED;
-	map->count--;
-	free_removed(map, (size_t)(slot - map->slots));
+	remove_slot(map, slot);
 	return true;
+}
+
+void cp_map_remove_found(struct cp_map *map, uint64_t *value)
+{
+	remove_slot(map, (void *)((char *)value - offsetof(struct cp_map_slot, value)));
 }
 
 bool cp_map_next(const struct cp_map *map, size_t *cursor, uint64_t *key_ret, uint64_t *value_ret)

@@ -22,8 +22,12 @@ struct cp_map {
 uint64_t *cp_map_get(const struct cp_map *map, uint64_t key);
 /* Sets `key` to `value`; false without memory. */
 bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value);
+/* The same of a key that is known to be absent, without looking for it. */
+bool cp_map_add(struct cp_map *map, uint64_t key, uint64_t value);
 /* Removes a key. True when it was there. */
 bool cp_map_remove(struct cp_map *map, uint64_t key);
+/* The same of what cp_map_get() has found, just now: `value` is its answer. */
+void cp_map_remove_found(struct cp_map *map, uint64_t *value);
 /* Walks all entries: *cursor starts at 0; false at the end. Removing the
  * entry just returned is allowed, putting is not. */
 bool cp_map_next(const struct cp_map *map, size_t *cursor, uint64_t *key_ret, uint64_t *value_ret);

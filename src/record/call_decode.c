@@ -35,6 +35,7 @@ struct layout {
 	size_t first_node, nodes, uses, next; /* next: use */
 	uint32_t roots, roles, width; /* roles: as encoded */
 	size_t data; /* place of its numbers, those of one column together */
+	size_t first_value; /* of its nodes, with what is the same in all uses */
 	bool missing; /* the shape of one of its nodes is */
 };
 
@@ -65,7 +66,7 @@ struct walk {
 	uint64_t budget; /* of nodes */
 	struct cp_record_call_state state;
 	/* the event */
-	CP_VEC(cprof_value) values;
+	CP_VEC(cprof_value) values; /* of all layouts */
 	uint64_t dropped; /* events or values */
 	bool no_memory;
 };
@@ -261,6 +262,36 @@ static bool get_data(struct walk *w, struct cp_cursor *c)
 	return !c->bad;
 }
 
+/* What is the same in all uses of a layout; there is room. */
+static void put_values(struct walk *w, struct layout *layout)
+{
+	cprof_value *values = w->values.items + w->values.count;
+	size_t items = layout->roots, i;
+
+	layout->first_value = w->values.count;
+	for (i = 0; i < layout->nodes; i++) {
+		values[i] = w->nodes.items[layout->first_node + i].value;
+		values[i].items = values[i].count ? values + items : NULL;
+		items += values[i].count;
+	}
+	w->values.count += layout->nodes;
+}
+
+static bool prepare_values(struct walk *w)
+{
+	struct layout *layout;
+
+	w->values.count = 0;
+	if (w->told != TOLD)
+		return true;
+	if (!keep(w, cp_vec_reserve(&w->values, w->nodes.count + 1)))
+		return false;
+	cp_vec_for_each(&w->layouts, layout)
+		if (!layout->missing)
+			put_values(w, layout);
+	return true;
+}
+
 static bool get_section(struct walk *w, const struct cp_record_call_section *section)
 {
 	struct cp_cursor c = cp_cursor(w->raw.bytes + section->offset, section->size);
@@ -272,7 +303,7 @@ static bool get_section(struct walk *w, const struct cp_record_call_section *sec
 	if (!get_columns(w, &c, &w->columns, w->count, CP_CALL_COLUMNS))
 		return false;
 	return w->told == PASSED_OVER ||
-	       (get_texts(w, &c) && get_layouts(w, &c) && get_data(w, &c));
+	       (get_texts(w, &c) && get_layouts(w, &c) && get_data(w, &c) && prepare_values(w));
 }
 
 /* ---- an event ---- */
@@ -291,22 +322,24 @@ static void no_value(cprof_value *v)
 	v->error = CPROF_VALUE_UNAVAILABLE;
 }
 
-/* Fills in a value of a node whose numbers are `step` apart. */
+/* Fills in a value of a node whose numbers are `step` apart. What it has of the use before is
+ * written over. */
 static void fill_value(const struct walk *w, const struct node *node, const uint64_t *numbers,
 		       size_t step, cprof_value *v)
 {
-	unsigned count = cp_record_value_numbers(v->kind);
+	unsigned count = cp_record_value_numbers(node->value.kind);
 	struct text text;
 	uint64_t bits;
 
-	if (cp_record_is_text(v->kind)) {
+	if (cp_record_is_text(node->value.kind)) {
+		*v = node->value; /* it may have become no value */
 		if (text_of(w, *numbers, &text)) {
 			v->u.text.bytes = text.bytes;
 			v->u.text.length = (uint32_t)text.size;
 		} else {
 			no_value(v);
 		}
-	} else if (v->kind == CPROF_VALUE_FLOAT) {
+	} else if (node->value.kind == CPROF_VALUE_FLOAT) {
 		bits = __builtin_bswap64(*numbers);
 		memcpy(&v->u.f, &bits, sizeof(bits));
 	} else if (count) {
@@ -318,14 +351,15 @@ static void fill_value(const struct walk *w, const struct node *node, const uint
 		v->address = *numbers;
 		numbers += step;
 	}
-	if (node->flags & CP_NODE_HAS_SYMBOL && text_of(w, *numbers, &text))
-		v->symbol = text.bytes;
+	if (node->flags & CP_NODE_HAS_SYMBOL)
+		v->symbol = text_of(w, *numbers, &text) ? text.bytes : node->value.symbol;
 }
 
 /* The values of one use of a layout. */
 static bool get_values(struct walk *w, struct layout *layout, struct cp_record_call *call)
 {
-	size_t use = layout->next++, items = layout->roots, i;
+	size_t use = layout->next++, i;
+	cprof_value *values;
 
 	if (layout->missing || layout->nodes > w->budget) {
 		w->dropped++;
@@ -334,20 +368,15 @@ static bool get_values(struct walk *w, struct layout *layout, struct cp_record_c
 	w->budget -= layout->nodes;
 	if (w->told == COUNTED)
 		return true;
-	if (!keep(w, cp_vec_reserve(&w->values, layout->nodes + 1)))
-		return false;
+	values = w->values.items + layout->first_value;
 	for (i = 0; i < layout->nodes; i++) {
 		const struct node *node = &w->nodes.items[layout->first_node + i];
-		cprof_value *v = &w->values.items[i];
 
-		*v = node->value;
 		fill_value(w, node,
 			   w->data.items + layout->data + node->column * layout->uses + use,
-			   layout->uses, v);
-		v->items = v->count ? w->values.items + items : NULL;
-		items += v->count;
+			   layout->uses, &values[i]);
 	}
-	call->values = w->values.items;
+	call->values = values;
 	call->value_count = layout->roots;
 	call->result_count = layout->roles & 1;
 	call->changed_count = layout->roles >> 1;

@@ -74,6 +74,14 @@ static void test_map(void)
 		CHECK(cp_map_remove(&map, n * 8 + 1));
 	}
 	CHECK(map.capacity <= 4096);
+	/* Without looking twice: what is found goes, what is absent comes. */
+	for (n = 0; n < 1000; n++)
+		CHECK(cp_map_add(&map, n * 8 + 2, n));
+	for (n = 0; n < 1000; n += 2)
+		cp_map_remove_found(&map, cp_map_get(&map, n * 8 + 2));
+	for (n = 0; n < 1000; n++)
+		CHECK((cp_map_get(&map, n * 8 + 2) != NULL) == n % 2);
+	CHECK_U64(map.count, 1000);
 	cp_map_free(&map);
 }
 

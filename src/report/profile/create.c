@@ -515,6 +515,7 @@ void cp_profile_destroy(struct cp_profile *p)
 	cp_vec_free(&p->frames);
 	cp_vec_free(&p->hits);
 	cp_vec_free(&p->heap);
+	cp_profile_forget_heap(p);
 	cp_buf_free(&p->sampling);
 	cp_vec_free(&p->call_nodes);
 	free(p->location_frames);

@@ -22,6 +22,8 @@
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
 
+#define LATELY 65536u /* places that are kept at hand; their memory comes as it is used */
+
 /* ---- events ---- */
 
 static uint64_t value(const struct cp_record_call *call, uint32_t n, unsigned kind)
@@ -147,27 +149,29 @@ void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out)
 			      error < 0.1 * bytes ? 1 : 0, 100 * error / bytes);
 }
 
-static void use(struct cp_heap *h, uint32_t process, int64_t bytes)
+/* Of all up to that one something is known. False without memory. */
+static bool know_processes(struct cp_heap *h, size_t number)
 {
-	uint64_t *sum = cp_map_get(&h->in_use, process);
-
-	if (sum)
-		*sum += (uint64_t)bytes;
-	else
-		cp_map_put(&h->in_use, process, (uint64_t)bytes);
+	if (number < h->processes.count)
+		return true;
+	if (!cp_vec_reserve(&h->processes, number + 1))
+		return false;
+	while (h->processes.count <= number)
+		h->processes.items[h->processes.count++] = (struct cp_heap_process){ 0 };
+	return true;
 }
 
 uint64_t cp_heap_in_use(const struct cp_heap *h, uint32_t process)
 {
-	const uint64_t *sum = cp_map_get(&h->in_use, process);
-
-	return sum ? *sum : 0;
+	return process < h->processes.count ? h->processes.items[process].in_use : 0;
 }
 
 /* A block that was allocated before the time that is asked for counts only as left. */
 static bool is_shown(const struct cp_heap *h, uint64_t ts_ns)
 {
-	return cp_profile_ns(h->p, ts_ns) >= h->p->filter.from_ns;
+	uint64_t from_ns = h->p->filter.from_ns;
+
+	return !from_ns || cp_profile_ns(h->p, ts_ns) >= from_ns;
 }
 
 static uint64_t key_of(uint32_t process, uint64_t address)
@@ -182,19 +186,14 @@ static bool add_site(struct cp_heap_sites *to, uint32_t function, uint32_t stack
 	return cp_vec_push(to, site);
 }
 
-/* Numbers of the function's and the stack's site; false without memory. */
-static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
+/* The number of the stack's site; false without memory. */
+static bool look_up_stack(struct cp_heap *h, struct cp_heap_block *b)
 {
 	struct {
 		uint32_t function, stack, thread;
 	} key = { b->function, b->stack, h->by_thread ? b->thread : CP_RECORD_NONE };
-	const uint64_t *known = cp_map_get(&h->by_function, b->function);
 	bool fresh;
 
-	b->site = (uint32_t)(known ? *known : h->sites.count);
-	if (!known && (!cp_map_put(&h->by_function, b->function, h->sites.count) ||
-		       !add_site(&h->sites, b->function, CP_RECORD_NONE, CP_RECORD_NONE)))
-		return false;
 	/* Who looks at threads looks at each address, too. */
 	if (!h->by_thread && !cp_alike_stack(&h->alike, h->p, b->stack, &key.stack))
 		return false;
@@ -202,12 +201,54 @@ static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
 	       (!fresh || add_site(&h->stacks, b->function, key.stack, key.thread));
 }
 
+/* Numbers of the function's and the stack's site; false without memory. */
+static bool look_up_sites(struct cp_heap *h, struct cp_heap_block *b)
+{
+	const uint64_t *known = cp_map_get(&h->by_function, b->function);
+
+	b->site = (uint32_t)(known ? *known : h->sites.count);
+	if (!known && (!cp_map_put(&h->by_function, b->function, h->sites.count) ||
+		       !add_site(&h->sites, b->function, CP_RECORD_NONE, CP_RECORD_NONE)))
+		return false;
+	return look_up_stack(h, b);
+}
+
+/* Where it stands who was alike lately, if anywhere; NULL without memory. */
+static struct cp_heap_lately *lately(struct cp_heap *h, uint32_t stack, uint32_t thread)
+{
+	/* Numbers of stacks are dense; those of a thread begin anywhere. */
+	uint32_t place = (stack + thread * 0x9e3779b1u) % LATELY;
+
+	if (!h->lately)
+		h->lately = calloc(LATELY, sizeof(*h->lately));
+	return h->lately ? &h->lately[place] : NULL;
+}
+
+/* The same, mostly without looking: blocks come from the same places again and again. */
+static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
+{
+	uint32_t thread = h->by_thread ? b->thread : CP_RECORD_NONE;
+	struct cp_heap_lately *at = lately(h, b->stack, thread);
+
+	if (!at)
+		return false;
+	if (at->function == b->function + 1 && at->stack == b->stack && at->thread == thread) {
+		b->site = at->site;
+		b->of_stack = at->of_stack;
+		return true;
+	}
+	if (!look_up_sites(h, b))
+		return false;
+	*at = (struct cp_heap_lately){ b->function + 1, b->stack, thread, b->site, b->of_stack };
+	return true;
+}
+
 enum removal { FREED, REPLACED /* by realloc() */ };
 
-/* The block at an address is no more. */
-static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, enum removal how,
-			 uint64_t now_ns)
+/* The block that is `found` in h->live is no more. */
+static void remove_block(struct cp_heap *h, uint64_t *found, enum removal how, uint64_t now_ns)
 {
+	uint32_t number = (uint32_t)*found;
 	struct cp_heap_block *b = &h->blocks.items[number];
 
 	if (b->counts) {
@@ -221,24 +262,23 @@ static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, enum 
 				add(how == FREED ? &of[i]->freed : &of[i]->replaced, &b->weight);
 		}
 		take(&h->left, &b->weight);
-		use(h, b->process, -(int64_t)b->weight.bytes);
+		h->processes.items[b->process].in_use -= b->weight.bytes;
 		if (h->gone)
 			h->gone(h->gone_ctx, b, now_ns);
 	}
 	b->process = CP_RECORD_NONE;
-	cp_map_remove(&h->live, key);
+	cp_map_remove_found(&h->live, found);
 	h->spare.items[h->spare.count++] = number; /* there is room for all */
 }
 
 static bool remove_at(struct cp_heap *h, uint32_t process, uint64_t address, enum removal how,
 		      uint64_t not_after_ns, uint64_t now_ns)
 {
-	uint64_t key = key_of(process, address);
-	const uint64_t *number = cp_map_get(&h->live, key);
+	uint64_t *found = cp_map_get(&h->live, key_of(process, address));
 
-	if (!number || h->blocks.items[*number].ts_ns > not_after_ns)
+	if (!found || h->blocks.items[*found].ts_ns > not_after_ns)
 		return false;
-	remove_block(h, key, (uint32_t)*number, how, now_ns);
+	remove_block(h, found, how, now_ns);
 	return true;
 }
 
@@ -265,12 +305,12 @@ static void count_block(struct cp_heap *h, const struct cp_heap_block *b)
 		h->chosen++;
 	}
 	add(&h->left, &b->weight);
-	use(h, b->process, (int64_t)b->weight.bytes);
+	h->processes.items[b->process].in_use += b->weight.bytes;
 	if (h->left.bytes > h->most.bytes)
 		h->most = h->left;
 }
 
-/* False without memory. */
+/* Nothing is at its address. False without memory. */
 static bool add_block(struct cp_heap *h, struct cp_heap_block *b)
 {
 	uint32_t number = (uint32_t)h->blocks.count;
@@ -285,7 +325,7 @@ static bool add_block(struct cp_heap *h, struct cp_heap_block *b)
 	else if (!cp_vec_push(&h->blocks, *b) || !cp_vec_reserve(&h->spare, h->blocks.count))
 		return false;
 	h->blocks.items[number] = *b;
-	return cp_map_put(&h->live, key_of(b->process, b->address), number);
+	return cp_map_add(&h->live, key_of(b->process, b->address), number);
 }
 
 /* The time from `from_ns` on at which a process executes another program; UINT64_MAX: never. */
@@ -316,7 +356,7 @@ static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
 		if (h->blocks.items[number].process == process && !cp_vec_push(&gone, key))
 			break;
 	cp_vec_for_each(&gone, it)
-		remove_block(h, *it, (uint32_t)*cp_map_get(&h->live, *it), FREED, now_ns);
+		remove_block(h, cp_map_get(&h->live, *it), FREED, now_ns);
 	cp_vec_free(&gone);
 }
 
@@ -338,12 +378,12 @@ static uint64_t find_copy(const struct cp_heap *h, uint32_t process)
 
 static bool is_copy(struct cp_heap *h, uint32_t process, uint64_t ts_ns)
 {
-	const uint64_t *known = cp_map_get(&h->copy_ns, process);
-	uint64_t until = known ? *known : find_copy(h, process);
+	struct cp_heap_process *known = &h->processes.items[process];
 
-	if (!known)
-		cp_map_put(&h->copy_ns, process, until);
-	return until >= ts_ns;
+	if (!known->copy_known)
+		known->copy_ns = find_copy(h, process);
+	known->copy_known = true;
+	return known->copy_ns >= ts_ns;
 }
 
 /* A block is freed or moved that the process was not seen to allocate. */
@@ -360,16 +400,15 @@ static void count_unknown(struct cp_heap *h, const struct cp_heap_block *b)
 /* Removes the blocks of a process up to the last time at which it executed another program. */
 static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 {
-	const uint64_t *known = cp_map_get(&h->exec_ns, process);
-	uint64_t at = known ? *known : next_exec(h, process, until_ns);
+	struct cp_heap_process *known = &h->processes.items[process];
 
-	if (known && at >= until_ns)
-		return;
-	while (at < until_ns) {
-		remove_all(h, process, at);
-		at = next_exec(h, process, at + 1);
+	if (!known->exec_known)
+		known->exec_ns = next_exec(h, process, until_ns);
+	known->exec_known = true;
+	while (known->exec_ns < until_ns) {
+		remove_all(h, process, known->exec_ns);
+		known->exec_ns = next_exec(h, process, known->exec_ns + 1);
 	}
-	cp_map_put(&h->exec_ns, process, at);
 }
 
 /* ---- heapshots ---- */
@@ -409,11 +448,12 @@ static void reach_shots(struct cp_heap *h, uint64_t until_ns)
 
 static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
 {
-	const uint64_t *number = cp_map_get(&h->live, key_of(b->process, b->address));
-	uint64_t blocks = number ? h->blocks.items[*number].weight.blocks : !h->every;
-	bool known = remove_at(h, b->process, b->address, FREED, UINT64_MAX, b->ts_ns);
+	uint64_t *found = cp_map_get(&h->live, key_of(b->process, b->address));
+	uint64_t blocks = found ? h->blocks.items[*found].weight.blocks : !h->every;
 
-	if (!known)
+	if (found)
+		remove_block(h, found, FREED, b->ts_ns);
+	else
 		count_unknown(h, b);
 	if (b->counts && is_shown(h, b->ts_ns))
 		h->freed.blocks += blocks;
@@ -434,6 +474,8 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 		.counts = cp_profile_accepts_memory(h->p, thread, function),
 	};
 
+	if (!know_processes(h, b.process))
+		return cp_error_nomem();
 	reach_shots(h, call->ts_ns);
 	pass_execs(h, b.process, call->ts_ns);
 	/* Of a sample few mappings are known to be the allocator's. */
@@ -521,32 +563,40 @@ void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
 	cp_buf_str(out, "; between them it ran at full speed, unwatched");
 }
 
-void cp_heap_deinit(struct cp_heap *h)
+/* What is needed only until all events are added up. */
+static void forget_blocks(struct cp_heap *h)
 {
-	cp_vec_free(&h->sites);
-	cp_vec_free(&h->stacks);
 	cp_vec_free(&h->blocks);
 	cp_vec_free(&h->spare);
-	cp_vec_free(&h->shots);
 	cp_interner_free(&h->keys);
 	cp_alike_deinit(&h->alike);
 	cp_map_free(&h->by_function);
 	cp_map_free(&h->live);
-	cp_map_free(&h->in_use);
-	cp_map_free(&h->exec_ns);
-	cp_map_free(&h->copy_ns);
+	cp_vec_free(&h->processes);
+	free(h->lately);
+	h->lately = NULL;
 }
 
-CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
+void cp_heap_deinit(struct cp_heap *h)
+{
+	forget_blocks(h);
+	cp_vec_free(&h->sites);
+	cp_vec_free(&h->stacks);
+	cp_vec_free(&h->shots);
+}
+
+/* All but their order. */
+static CP_ERROR add_up(const struct cp_profile *p, struct cp_heap *h)
 {
 	static const struct cp_span_visitor visitor = { .heap = each, .disarmed = disarmed };
-	int (*order)(const void *, const void *);
 	uint64_t end_ns = UINT64_MAX;
 	size_t i;
 
 	h->p = p;
 	h->every = cp_record_final(p->record)->alloc_every;
 	h->sampled = cp_record_final(p->record)->alloc_pauses;
+	if (!know_processes(h, cp_record_process_count(p->record)))
+		return cp_error_nomem();
 	CP_TRY(cp_heapshots_find(p->record, &h->shots));
 	CP_TRY(cp_spans_walk(p, &visitor, h));
 	if (p->filter.to_ns)
@@ -564,10 +614,69 @@ CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 
 		h->freed.blocks = h->allocated.blocks > other ? h->allocated.blocks - other : 0;
 	}
-	order = h->sampled ? cp_heap_by_allocated : by_left;
-	if (h->sites.count)
-		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), order);
-	if (h->stacks.count)
-		qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), order);
+	return NULL;
+}
+
+/* ---- sums that the profile has ---- */
+
+static void add_sums(struct cp_heap_site *to, const struct cp_heap_site *more)
+{
+	add(&to->allocated, &more->allocated);
+	add(&to->freed, &more->freed);
+	add(&to->replaced, &more->replaced);
+	add(&to->left, &more->left);
+	to->moved += more->moved;
+	to->resized += more->resized;
+}
+
+/* What cp_heap_build_sums() made, without telling threads apart, in `h`, which has nothing. */
+static CP_ERROR take_sums(const struct cp_heap *sums, struct cp_heap *h)
+{
+	const struct cp_heap_site *site;
+	const struct cp_heapshot *shot;
+
+	*h = *sums;
+	h->by_thread = false;
+	h->sites = h->stacks = (struct cp_heap_sites){ 0 };
+	h->shots = (struct cp_heapshots){ 0 };
+	cp_vec_for_each(&sums->shots, shot)
+		if (!cp_vec_push(&h->shots, *shot))
+			return cp_error_nomem();
+	cp_vec_for_each(&sums->sites, site)
+		if (!cp_vec_push(&h->sites, *site))
+			return cp_error_nomem();
+	cp_vec_for_each(&sums->stacks, site) {
+		struct cp_heap_block b = { .function = site->function, .stack = site->stack };
+
+		if (!look_up_stack(h, &b))
+			return cp_error_nomem();
+		add_sums(&h->stacks.items[b.of_stack], site);
+	}
+	return NULL;
+}
+
+CP_ERROR cp_heap_build_sums(const struct cp_profile *p, struct cp_heap *h)
+{
+	CP_TRY(add_up(p, h));
+	forget_blocks(h);
+	return NULL;
+}
+
+void cp_heap_sort(const struct cp_heap *h, struct cp_heap_site *sites, size_t count)
+{
+	if (count)
+		qsort(sites, count, sizeof(*sites), h->sampled ? cp_heap_by_allocated : by_left);
+}
+
+CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
+{
+	bool asks_more = h->by_thread || h->gone || h->wanted[0] || h->wanted[1];
+
+	if (p->allocations && !asks_more)
+		CP_TRY(take_sums(p->allocations, h));
+	else
+		CP_TRY(add_up(p, h));
+	cp_heap_sort(h, h->sites.items, h->sites.count);
+	cp_heap_sort(h, h->stacks.items, h->stacks.count);
 	return NULL;
 }

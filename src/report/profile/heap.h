@@ -60,6 +60,21 @@ struct cp_heap_block {
 	bool counts; /* the profile's filter wants to see who allocated it */
 };
 
+/* What is known of a process. */
+struct cp_heap_process {
+	uint64_t in_use; /* bytes that it has now */
+	uint64_t exec_ns; /* when its program is replaced next, if that was found */
+	uint64_t copy_ns; /* up to when it is a copy of one that was watched, if that was found */
+	bool exec_known, copy_known;
+};
+
+/* Whose a block was that was allocated lately. */
+struct cp_heap_lately {
+	uint32_t function; /* + 1; 0: nothing stands here */
+	uint32_t stack, thread;
+	uint32_t site, of_stack; /* numbers */
+};
+
 struct cp_heap {
 	const struct cp_profile *p;
 	bool by_thread; /* stacks are told apart by it */
@@ -75,12 +90,11 @@ struct cp_heap {
 	struct cp_interner keys;
 	struct cp_alike alike; /* unless they are told apart by thread */
 	struct cp_map by_function; /* -> number of a site */
+	struct cp_heap_lately *lately; /* owned; NULL: none yet */
 	struct cp_map live; /* process and address -> number of a block */
 	struct cp_heap_amount allocated, freed, left, most;
 	uint64_t last_number;
-	struct cp_map in_use; /* process -> bytes that it has now */
-	struct cp_map exec_ns; /* process -> when its program is replaced next */
-	struct cp_map copy_ns; /* process -> up to when it is a copy of one that was watched */
+	CP_VEC(struct cp_heap_process) processes; /* by number */
 	uint64_t held; /* by an allocator, of the kernel's memory, at most */
 	uint64_t moved, resized;
 	/* Freed or moved: allocated before anybody watched; by another process, whose copy
@@ -97,6 +111,11 @@ struct cp_heap {
 /* All events of the profile; the sites sorted, what is left first. `h` is the
  * caller's, zero but for by_thread, wanted and gone, to be deinitialized in any case. */
 CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h);
+/* All events likewise, and h->by_thread is set, for sums that the profile keeps (p->allocations):
+ * sites and stacks in the order in which they came, and not what they were made of. */
+CP_ERROR cp_heap_build_sums(const struct cp_profile *p, struct cp_heap *h);
+/* Sorts sites, or stacks, of `h` or such as they are, as cp_heap_build() does. */
+void cp_heap_sort(const struct cp_heap *h, struct cp_heap_site *sites, size_t count);
 /* For qsort() of sites. */
 int cp_heap_by_allocated(const void *a, const void *b);
 void cp_heap_deinit(struct cp_heap *h);

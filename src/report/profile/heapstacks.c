@@ -6,6 +6,8 @@
  */
 #include "report/profile/heapstacks.h"
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "report/profile/heap.h"
 #include "report/profile/profile.h"
@@ -19,17 +21,25 @@ static struct cp_cost cost_of(const struct cp_profile *p, const struct cp_hit_he
 
 CP_ERROR cp_profile_add_heap(struct cp_profile *p)
 {
-	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
+	struct cp_heap *h = calloc(1, sizeof(*h));
+	CP_FREE struct cp_heap_site *sorted = NULL;
 	const struct cp_heap_site *s;
 
-	h.by_thread = true;
-	CP_TRY(cp_heap_build(p, &h));
-	p->live_unknown = h.sampled;
-	cp_heap_add_sampling(&h, &p->sampling);
-	if (p->sampling.failed)
+	if (!h)
 		return cp_error_nomem();
-	p->heap_cut = h.cut;
-	cp_vec_for_each(&h.stacks, s) {
+	p->allocations = h;
+	h->by_thread = true;
+	CP_TRY(cp_heap_build_sums(p, h));
+	p->live_unknown = h->sampled;
+	cp_heap_add_sampling(h, &p->sampling);
+	sorted = calloc(h->stacks.count + 1, sizeof(*sorted));
+	if (p->sampling.failed || !sorted)
+		return cp_error_nomem();
+	p->heap_cut = h->cut;
+	for (s = h->stacks.items; s < h->stacks.items + h->stacks.count; s++)
+		sorted[s - h->stacks.items] = *s;
+	cp_heap_sort(h, sorted, h->stacks.count);
+	for (s = sorted; s < sorted + h->stacks.count; s++) {
 		struct cp_hit_heap all = { s->allocated.blocks, s->allocated.bytes, s->left.blocks,
 					   s->left.bytes };
 		struct cp_hit hit = { s->thread, s->stack, cost_of(p, &all), false,
@@ -40,6 +50,14 @@ CP_ERROR cp_profile_add_heap(struct cp_profile *p)
 		cp_cost_add(&p->total, &hit.cost);
 	}
 	return NULL;
+}
+
+void cp_profile_forget_heap(struct cp_profile *p)
+{
+	if (p->allocations)
+		cp_heap_deinit(p->allocations);
+	free(p->allocations);
+	p->allocations = NULL;
 }
 
 void cp_profile_caveat(const struct cp_profile *p, struct cp_buf *out)

@@ -68,6 +68,7 @@ enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
 struct cp_profile;
 struct cp_function;
 struct cp_choice; /* profile/choice.h */
+struct cp_heap; /* profile/heap.h */
 struct cp_profile_beside; /* profile/callstacks.h */
 
 /* Which single calls count, beside who makes them and when; all zero: every one does. */
@@ -190,6 +191,7 @@ struct cp_profile {
 	bool live_unknown; /* watching paused, so what was freed is not known */
 	struct cp_buf sampling; /* it is a sample, in words; or empty */
 	bool heap_cut; /* from some time on not all are told */
+	struct cp_heap *allocations; /* owned; what they were added up to (heap.h); or NULL */
 	/* private */
 	void *beside; /* what filter.beside has made, owned; NULL: nothing */
 	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */
