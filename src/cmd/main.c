@@ -14,6 +14,7 @@
 #include "cmd/commands.h"
 #include "cmd/complain.h"
 #include "cmd/help.h"
+#include "cmd/signals.h"
 #include "cprof/types.h"
 
 static int run_command(const struct cp_command *command, char **argv)
@@ -142,5 +143,6 @@ static int with_arguments(void *opaque)
 int main(int argc, char **argv)
 {
 	fill_standard_descriptors();
+	cp_signals_begin();
 	return cp_stack_call(with_arguments, &(struct arguments){ argc, argv });
 }

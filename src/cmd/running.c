@@ -160,6 +160,8 @@ static cprof_status launch(cprof_session *s, char **command, const struct cp_col
 
 	if (w && w->launching)
 		w->launching(w->data);
+	if (cp_signals_children_ignored())
+		engine_ignore_children(s);
 	status = cprof_session_launch(s, command[0], command, NULL, cp_collecting_flags(o));
 	if (w && w->launched)
 		w->launched(w->data);

@@ -31,6 +31,7 @@ static struct {
 	volatile sig_atomic_t owner; /* cprof, not what it has forked */
 	int status; /* of ENDS; 0: 128 + the signal */
 	char rest[512]; /* what is said behind the signal's name */
+	bool children_ignored; /* where cprof began */
 } ending;
 
 static const int all_signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
@@ -108,6 +109,20 @@ static void ignore_failed_writes(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+void cp_signals_begin(void)
+{
+	struct sigaction old;
+
+	ending.children_ignored = !sigaction(SIGCHLD, NULL, &old) && old.sa_handler == SIG_IGN;
+	if (ending.children_ignored)
+		signal(SIGCHLD, SIG_DFL);
+}
+
+bool cp_signals_children_ignored(void)
+{
+	return ending.children_ignored;
 }
 
 void cp_signals_prepare(const char *before, const char *raw, const char *after, int status)

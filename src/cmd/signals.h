@@ -9,7 +9,13 @@
 #define CP_CMD_SIGNALS_H
 
 #include <cprof/session.h>
+#include <stdbool.h>
 #include <sys/types.h>
+
+/* Where cprof begins: who ignores SIGCHLD, which is inherited, hears of no child's end, nor of
+ * a stop. cprof does not; was it so, for CMD to find? */
+void cp_signals_begin(void);
+bool cp_signals_children_ignored(void);
 
 /* From now on Ctrl-C, SIGTERM, SIGHUP, and of run Ctrl-\, end cprof at once, with a word about
  * it: "ended by SIGTERM before BEFORE RAW AFTER". `raw` is untrusted; all are copied. The exit

@@ -297,6 +297,7 @@ static int tracer_main(void *opaque)
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGCHLD, SIG_DFL); /* who ignores it, as cprof's parent may, is told of no stop */
 	ask_for_quick_service();
 	close_others(link);
 	cp_steal_fd(&link->controller_socket);

@@ -323,6 +323,40 @@ begins() {
 	done
 }
 
+# Daemons and Python programs hand that on. Who ignores it is told of no stop.
+@test "a SIGCHLD that is ignored is so for CMD, and cprof works" {
+	gcc -o ignored -x c - <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			struct sigaction action;
+			if (!strcmp(argv[1], "ignore")) {
+				signal(SIGCHLD, SIG_IGN);
+				execvp(argv[2], argv + 2);
+			}
+			sigaction(SIGCHLD, NULL, &action);
+			puts(action.sa_handler == SIG_IGN ? "ignored" : action.sa_handler == SIG_DFL ? "default" : "?");
+			return 7;
+		}
+	END
+	local how way
+	for how in "run -s 99" "run --capture=ptrace -s 499" "run -t main -a" "run -t main --traps" cover; do
+		for way in ignored default; do
+			status=0
+			# shellcheck disable=SC2046,SC2086
+			timeout -k 3 60 $([ $way = default ] || echo ./ignored ignore) "$CPROF" $how -q -o x.data \
+				-- ./ignored seen >out 2>err || status=$?
+			assert_equal "$how: $status $(cat out)" "$how: 7 $way"
+		done
+	done
+	sleep 30 &
+	timeout -k 3 60 ./ignored ignore "$CPROF" attach -q -d 50ms -t all -o x.data $!
+	kill $!
+}
+
 @test "a recording cut short by a full disk: CMD's status is kept, and it is said" {
 	mkdir small
 	mount -t tmpfs -o size=4k none small 2>/dev/null || skip "no right to mount"

@@ -107,6 +107,11 @@ bool engine_has_started(const cprof_session *s)
 	return s->started;
 }
 
+void engine_ignore_children(cprof_session *s)
+{
+	s->ignores_children = true;
+}
+
 bool engine_was_loaded(const cprof_session *s)
 {
 	return s->life.initialized;

@@ -18,6 +18,9 @@ bool engine_was_abandoned(const cprof_session *session);
 bool engine_has_unread(const cprof_session *session, uint64_t *read_ret);
 /* Has the session begun to deliver events? Before, only init functions run. */
 bool engine_has_started(const cprof_session *session);
+/* The program that is launched is to find SIGCHLD ignored, as cprof did: that is inherited, but
+ * cprof has a handler of its own by then. */
+void engine_ignore_children(cprof_session *session);
 /* Was the target's own program seen? Of a launched one: was it executed, and that told of? */
 bool engine_was_loaded(const cprof_session *session);
 /* Has the tracer leave, whatever the controller does from now on; false: it traced

@@ -38,7 +38,7 @@
 /* What the child does: only calls that are safe between fork and exec. */
 __attribute__((noreturn)) static void become_command(const char *path, char *const argv[],
 						     char *const envp[], int go, int error,
-						     pid_t tracer, bool fixed)
+						     const cprof_session *s)
 {
 	ssize_t n;
 	char byte;
@@ -46,9 +46,11 @@ __attribute__((noreturn)) static void become_command(const char *path, char *con
 
 	/* The tracer is no ancestor of the child: where Yama asks for one, it is let
 	 * in. */
-	prctl(PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
-	if (fixed && personality(ADDR_NO_RANDOMIZE) < 0)
+	prctl(PR_SET_PTRACER, (unsigned long)s->tracer, 0, 0, 0);
+	if (s->flags & CPROF_SESSION_NO_ASLR && personality(ADDR_NO_RANDOMIZE) < 0)
 		_exit(126);
+	if (s->ignores_children)
+		signal(SIGCHLD, SIG_IGN);
 	do {
 		n = read(go, &byte, 1);
 	} while (n < 0 && errno == EINTR);
@@ -122,8 +124,7 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 	if (child == 0) {
 		close(go[1]);
 		close(error[0]);
-		become_command(path, argv, envp ? envp : environ, go[0], error[1], s->tracer,
-			       s->flags & CPROF_SESSION_NO_ASLR);
+		become_command(path, argv, envp ? envp : environ, go[0], error[1], s);
 	}
 	close(go[0]);
 	close(error[1]);

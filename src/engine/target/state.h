@@ -215,6 +215,7 @@ struct cprof_session {
 	/* launch.c */
 	pid_t child;
 	int child_go, child_error; /* -1: closed */
+	bool ignores_children; /* the child, SIGCHLD */
 	int wait_status, exec_errno; /* wait_status: -1: running */
 	char **command; /* owned, NULL-terminated */
 	int32_t target;
