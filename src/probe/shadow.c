@@ -564,6 +564,28 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 	return known;
 }
 
+void cp_shadow_reach(struct cp_shadow *s, const struct cp_shadow_at *at, uint64_t sp)
+{
+	struct cp_shadow_thread *t = cp_shadow_thread_of(s, at->tid);
+	struct cp_shadow_at there = *at;
+	struct cp_shadow_stack *stack;
+
+	if (!t)
+		return;
+	t->tail = false;
+	there.sp = sp;
+	there.placed = true;
+	for (; there.chain_count && *there.chain < sp; there.chain++)
+		there.chain_count--;
+	/* On a foreign stack, who is left may be the only ones that tell which it is. */
+	stack = at->chain ? arrive(s, t, at, true) : NULL;
+	if (stack)
+		judge(s, stack, &there);
+	else
+		stack = arrive(s, t, &there, true);
+	drop_if_empty(s, stack);
+}
+
 bool cp_shadow_goes_on(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_t function,
 		       uint64_t caller)
 {

@@ -100,6 +100,9 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow
  * tail call. */
 bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
 		     enum cp_call_end how);
+/* The thread goes on in the frame whose return address is at `sp`, above the event: what is
+ * below ends as unwound. */
+void cp_shadow_reach(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint64_t sp);
 /* The thread is where `function` begins: does its call that is open there, and returns to
  * `caller`, go on? Ends what the event shows to be gone either way. */
 bool cp_shadow_goes_on(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,

@@ -290,7 +290,8 @@ cleanup: probed_add of probed, 2 argument, probed, no memory, no values"
 			[ -z "$way" ] || assert_line "16 stops for 16 events"
 			refute_line --partial "the mapper's data"
 		done
-		[ $how != fast ] || assert_line "0 stops for 16 events"
+		# The first call from each place, and whose stack is not known yet.
+		[ $how != fast ] || [ "$(sed -n 's/ stops for 16 events//p' <<<"$output")" -lt 16 ]
 	done
 }
 

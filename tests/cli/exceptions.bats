@@ -291,6 +291,45 @@ by_both() {
 	assert_equal "$(jq '.caught - 8 * 20 - 20' d.sums)" "$(cat out)"
 }
 
+@test "what is caught on a coroutine's stack, by a function that is not traced" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >caught.cpp <<-'END'
+		#include <cstdint>
+		#include <cstdlib>
+		#define OWN extern "C" __attribute__((noinline))
+		OWN void change(void **from, void *to);
+		asm(".globl change\n.type change, @function\nchange: push %rbp\npush %rbx\npush %r12\n"
+			"push %r13\npush %r14\npush %r15\nmov %rsp,(%rdi)\nmov %rsi,%rsp\npop %r15\n"
+			"pop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n.size change, .-change");
+		static void *own, *other;
+		OWN long fails(int n) { if (!n) throw 1; asm volatile(""); return fails(n - 1) + 1; }
+		OWN void catches() { try { fails(1); } catch (int) {} for (;;) change(&other, own); }
+		OWN long goes_on(int n) { asm volatile(""); return n; }
+		int main()
+		{
+			for (int i = 0; i < 5; i++) {
+				void **top = (void **)(((uintptr_t)malloc(65536) + 65536) & ~15ul);
+				*--top = 0;
+				*--top = (void *)catches;
+				for (int k = 0; k < 6; k++)
+					*--top = 0;
+				other = top;
+				change(&own, other);
+				goes_on(i);
+			}
+		}
+	END
+	"${CXX:-c++}" -O1 -g -o caught caught.cpp
+	for traps in '' --traps; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q --exceptions $traps -o x.data -t fails,goes_on -- ./caught
+		"$CPROF" replay --json x.data | jq -r 'select(.event | IN("enter", "leave", "unwind", "catch")) |
+			"\(.event) \(.function)"' | head -n 7 >said
+		# What is caught, and by whom, comes when the calls are gone.
+		assert_equal "$(xargs <said)" "enter fails enter fails unwind fails unwind fails catch catches enter goes_on leave goes_on"
+	done
+}
+
 @test "an exception whose catch is looked for while a signal's handler throws is caught" {
 	# The personality routine is called for each frame that is looked at: there the signal
 	# comes. Handlers run on the thread's stack, and on others, below and above it.

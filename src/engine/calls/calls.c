@@ -569,20 +569,14 @@ static struct cp_shadow_at where(cprof_session *s, const struct cp_event_hit *e)
 	return at;
 }
 
-/* A number that no traced function has. */
-#define NO_CALL (CP_SHADOW_ANY - 1)
-
 void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t sp)
 {
 	struct cp_shadow *shadow = s->current.process->shadow;
 	struct cp_shadow_at at = where(s, e);
 	const struct cp_call *top;
 
-	at.sp = sp;
-	for (; at.chain_count && *at.chain < sp; at.chain++)
-		at.chain_count--;
 	s->calls->reached = true;
-	cp_shadow_leave(shadow, &at, NO_CALL, CP_CALL_UNWOUND);
+	cp_shadow_reach(shadow, &at, sp);
 	s->calls->reached = false;
 	top = cp_shadow_top(shadow, e->e.tid);
 	engine_calls_set_current(s->calls,
