@@ -124,10 +124,12 @@ static void catch_up(struct cp_shadow *s)
 	}
 }
 
-/* The stack of a stub whose target would have its call at `sp`. */
-static struct cp_shadow_stack *stack_of_stub(const struct cp_shadow *s, uint64_t sp)
+/* That, or of a stub whose target would have its call at `sp`. */
+static struct cp_shadow_stack *stack_of(const struct cp_shadow *s, uint64_t sp)
 {
-	return stack_at(s, sp | CP_SHADOW_STUB);
+	struct cp_shadow_stack *stack = stack_at(s, sp);
+
+	return stack ? stack : stack_at(s, sp | CP_SHADOW_STUB);
 }
 
 static uint64_t without_stub(uint64_t sp)
@@ -301,11 +303,9 @@ static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shad
 /* The stack of an event that is not on the thread's own; NULL: not known. */
 static struct cp_shadow_stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_at *at)
 {
-	struct cp_shadow_stack *stack = stack_at(s, at->sp), *of_caller = NULL;
+	struct cp_shadow_stack *stack = stack_of(s, at->sp), *of_caller = NULL;
 	struct cp_call *caller;
 
-	if (!stack)
-		stack = stack_of_stub(s, at->sp);
 	if (stack)
 		return stack;
 	caller = caller_of(s, at, &of_caller);
@@ -346,14 +346,12 @@ static size_t on_stack(const struct cp_shadow_at *at)
 static bool has_call_of(const struct cp_shadow *s, const struct cp_shadow_at *at,
 			const struct cp_shadow_stack *stack)
 {
+	bool found = stack_of(s, at->sp) == stack;
 	size_t i;
 
-	if (stack_at(s, at->sp) == stack || stack_of_stub(s, at->sp) == stack)
-		return true;
-	for (i = 0; i < at->chain_count; i++)
-		if (stack_at(s, at->chain[i]) == stack || stack_of_stub(s, at->chain[i]) == stack)
-			return true;
-	return false;
+	for (i = 0; i < at->chain_count && !found; i++)
+		found = stack_of(s, at->chain[i]) == stack;
+	return found;
 }
 
 /* Calls that were taken for those of the thread's own stack, and are on that of the
@@ -418,14 +416,12 @@ static struct cp_shadow_stack *arrive_at_own(struct cp_shadow *s, struct cp_shad
 {
 	struct cp_shadow_stack *stack = &t->own, *other;
 
-	if (leaves && !at->placed && !stack_at(s, at->sp) && !stack_of_stub(s, at->sp))
+	if (leaves && !at->placed && !stack_of(s, at->sp))
 		return stack;
 	while (stack->calls.count && top_of(stack)->sp < at->sp + at->pushed)
 		end_top(s, stack, at->unsure ? CP_CALL_UNSURE : CP_CALL_UNWOUND);
 	end_within(s, t, at->sp, CP_CALL_UNWOUND);
-	other = stack_at(s, at->sp);
-	if (!other)
-		other = stack_of_stub(s, at->sp);
+	other = stack_of(s, at->sp);
 	if (!other || other == stack)
 		return stack;
 	if (leaves && other->host == at->tid) /* as its entry could not be walked */
