@@ -42,12 +42,13 @@ static bool has_vectors(const struct cp_detour_record *record)
 	return i < record->value_count;
 }
 
-/* Has it values of memory? Of the stack, events bring enough. */
+/* Has it values of memory, or a jump's target there? Of the stack, events bring enough. */
 static bool has_reach(const struct cp_detour_record *record)
 {
 	unsigned i = 0;
 
-	while (i < record->value_count && !record->values[i].reach)
+	while (i < record->value_count && !record->values[i].reach &&
+	       record->values[i].kind != CP_DETOUR_WORD)
 		i++;
 	return i < record->value_count;
 }
