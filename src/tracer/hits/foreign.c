@@ -13,7 +13,6 @@
 #include "tracer/captures/capture.h"
 #include "tracer/hits/at.h"
 #include "tracer/hits/fetch.h"
-#include "tracer/hits/opens.h"
 #include "tracer/known/again.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/starve.h"
@@ -42,13 +41,12 @@ static bool has_vectors(const struct cp_detour_record *record)
 	return i < record->value_count;
 }
 
-/* Has it values of memory, or a jump's target there? Of the stack, events bring enough. */
+/* Has it values of memory? Of the stack, events bring enough. */
 static bool has_reach(const struct cp_detour_record *record)
 {
 	unsigned i = 0;
 
-	while (i < record->value_count && !record->values[i].reach &&
-	       record->values[i].kind != CP_DETOUR_WORD)
+	while (i < record->value_count && !record->values[i].reach)
 		i++;
 	return i < record->value_count;
 }
@@ -150,7 +148,6 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		record = detours_record_at(&left, regs.r[arch->pc]);
 	/* Goes on behind the breakpoint, and makes no record. */
 	if (record && !at->t->process->guest) {
-		opens_look(tr, at->t);
 		/* What follows is recorded or not, by what its stack says. */
 		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]);
 

@@ -28,7 +28,6 @@
 #include <string.h>
 
 #include "link/sites.h"
-#include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
 
 #define LOOKS_FIRST 32u /* of a thread */
@@ -99,29 +98,6 @@ static bool is_known(const struct cp_link_shared *shared, const struct cp_event_
 				    memory_order_relaxed) == place;
 }
 
-/* What the controller has not answered yet is asked of the calls that follow, too: they are no
- * records meanwhile, but told by stops. */
-static void limit_ring(const struct cp_link_shared *shared, struct thread *t, bool asked)
-{
-	if (asked)
-		rings_set_own_end(t, 0);
-	else if (t->asked_ns && !rings_own_end(t))
-		rings_set_own_end(t, atomic_load_explicit(&shared->stack_end[t->slot],
-							  memory_order_relaxed));
-}
-
-static bool is_asked(const struct cp_link_shared *shared, const struct thread *t)
-{
-	return t->asked_ns >
-	       atomic_load_explicit(&shared->placed_ns[t->slot], memory_order_relaxed);
-}
-
-void opens_look(const struct tracer *tr, struct thread *t)
-{
-	if (t->slot != CP_NO_SLOT)
-		limit_ring(tr->link->shared, t, is_asked(tr->link->shared, t));
-}
-
 bool opens_see(const struct tracer *tr, struct space *space, struct thread *t,
 	       const struct site *site, const struct cp_event_hit *e)
 {
@@ -141,12 +117,12 @@ bool opens_see(const struct tracer *tr, struct space *space, struct thread *t,
 		t->open_count--;
 	}
 	save_looks(space);
-	asked = is_asked(shared, t);
+	asked = t->asked_ns >
+		atomic_load_explicit(&shared->placed_ns[t->slot], memory_order_relaxed);
 	if ((above || outside) && !is_known(shared, e) && (above || asked || may_look(space, t))) {
 		t->asked_ns = e->e.ts_ns;
 		asked = true;
 	}
-	limit_ring(shared, t, asked);
 	if (asked)
 		spend_look(space);
 	return asked;

@@ -17,8 +17,5 @@ struct tracer;
  * walk to tell on which stack the hit is. */
 bool opens_see(const struct tracer *tr, struct space *space, struct thread *t,
 	       const struct site *site, const struct cp_event_hit *e);
-/* The thread stopped in the place of a record: has the controller answered? Then the next ones
- * are recorded again. */
-void opens_look(const struct tracer *tr, struct thread *t);
 
 #endif

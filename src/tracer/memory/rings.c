@@ -208,21 +208,6 @@ struct cp_detour_ring *rings_of(const struct thread *t)
 	return t->rings ? ring_at(t->rings, t->ring) : NULL;
 }
 
-uint64_t rings_own_end(const struct thread *t)
-{
-	const struct cp_detour_ring *ring = rings_of(t);
-
-	return ring ? __atomic_load_n(&ring->own_end, __ATOMIC_RELAXED) : UINT64_MAX;
-}
-
-void rings_set_own_end(struct thread *t, uint64_t end)
-{
-	struct cp_detour_ring *ring = rings_of(t);
-
-	if (ring)
-		__atomic_store_n(&ring->own_end, end, __ATOMIC_RELAXED);
-}
-
 void rings_forget(const struct rings *rings, pid_t tid)
 {
 	uint64_t prstatus[PRSTATUS_MAX / 8], base;

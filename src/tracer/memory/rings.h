@@ -73,10 +73,6 @@ void rings_choose(const struct rings *rings, uint64_t address);
  * down again. */
 void rings_count_down(const struct rings *rings, uint64_t address);
 struct cp_detour_ring *rings_of(const struct thread *t);
-/* Calls below this end of the thread's own stack are recorded; others, and with 0 all, stop
- * it. Without a ring: UINT64_MAX, and nothing is set. */
-uint64_t rings_own_end(const struct thread *t);
-void rings_set_own_end(struct thread *t, uint64_t end);
 /* The stopped thread goes on without a ring, if it has one of these. */
 void rings_forget(const struct rings *rings, pid_t tid);
 /* Who writes, and is to wait for room, believes for so many ticks more that somebody reads. */
