@@ -2,7 +2,7 @@
 #ifndef CP_BASE_STACK_H
 #define CP_BASE_STACK_H
 
-/* Bytes: more than anything here takes. Memory that nobody touches is only addresses. */
+/* Bytes: more than anything takes but demangling, which has its own (image/demangle.c). Memory that nobody touches is only addresses. */
 #define CP_STACK_SIZE (8UL << 20)
 
 /* Calls `run(data)` and returns what it returns, with a stack of CP_STACK_SIZE: this thread's,

@@ -444,23 +444,30 @@ size_t cp_short_name(const char *name)
 	return at;
 }
 
-void cp_add_signal(struct cp_buf *out, unsigned signal)
+const char *cp_signal_name(unsigned signal)
 {
 	static const char *const names[] = {
-		[SIGHUP] = "HUP",	[SIGINT] = "INT",   [SIGQUIT] = "QUIT",
-		[SIGILL] = "ILL",	[SIGTRAP] = "TRAP", [SIGABRT] = "ABRT",
-		[SIGBUS] = "BUS",	[SIGFPE] = "FPE",   [SIGKILL] = "KILL",
-		[SIGUSR1] = "USR1",	[SIGSEGV] = "SEGV", [SIGUSR2] = "USR2",
-		[SIGPIPE] = "PIPE",	[SIGALRM] = "ALRM", [SIGTERM] = "TERM",
-		[SIGCHLD] = "CHLD",	[SIGCONT] = "CONT", [SIGSTOP] = "STOP",
-		[SIGTSTP] = "TSTP",	[SIGTTIN] = "TTIN", [SIGTTOU] = "TTOU",
-		[SIGURG] = "URG",	[SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ",
-		[SIGVTALRM] = "VTALRM", [SIGPROF] = "PROF", [SIGWINCH] = "WINCH",
-		[SIGPOLL] = "POLL",	[SIGPWR] = "PWR",   [SIGSYS] = "SYS",
+		[SIGHUP] = "SIGHUP",	   [SIGINT] = "SIGINT",	  [SIGQUIT] = "SIGQUIT",
+		[SIGILL] = "SIGILL",	   [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT",
+		[SIGBUS] = "SIGBUS",	   [SIGFPE] = "SIGFPE",	  [SIGKILL] = "SIGKILL",
+		[SIGUSR1] = "SIGUSR1",	   [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
+		[SIGPIPE] = "SIGPIPE",	   [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",
+		[SIGCHLD] = "SIGCHLD",	   [SIGCONT] = "SIGCONT", [SIGSTOP] = "SIGSTOP",
+		[SIGTSTP] = "SIGTSTP",	   [SIGTTIN] = "SIGTTIN", [SIGTTOU] = "SIGTTOU",
+		[SIGURG] = "SIGURG",	   [SIGXCPU] = "SIGXCPU", [SIGXFSZ] = "SIGXFSZ",
+		[SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF", [SIGWINCH] = "SIGWINCH",
+		[SIGPOLL] = "SIGPOLL",	   [SIGPWR] = "SIGPWR",	  [SIGSYS] = "SIGSYS",
 	};
 
-	if (signal < CP_ARRAY_SIZE(names) && names[signal])
-		cp_buf_printf(out, "SIG%s", names[signal]);
+	return signal < CP_ARRAY_SIZE(names) ? names[signal] : NULL;
+}
+
+void cp_add_signal(struct cp_buf *out, unsigned signal)
+{
+	const char *name = cp_signal_name(signal);
+
+	if (name)
+		cp_buf_str(out, name);
 	else
 		cp_buf_printf(out, "%u", signal);
 }

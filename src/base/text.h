@@ -41,7 +41,9 @@ void cp_add_bytes(struct cp_buf *out, uint64_t bytes);
 /* Appends likewise; "<= 45 µs" where that is a bound. */
 void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound);
 
-/* Appends "SIGUSR1", or the number where it has no such name. */
+/* "SIGUSR1"; NULL where it has no such name. In signal handlers, too. */
+const char *cp_signal_name(unsigned signal);
+/* Appends that, or the number where it has no such name. */
 void cp_add_signal(struct cp_buf *out, unsigned signal);
 
 /* The length of a function's demangled name before its parameters. */

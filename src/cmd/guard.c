@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "engine/api/services.h"
 
 #define PATIENCE 10
@@ -101,22 +102,6 @@ static void add_outcome(struct line *l)
 
 /* ---- crashes ---- */
 
-static const char *name_of(int signal)
-{
-	switch (signal) {
-	case SIGSEGV:
-		return "SIGSEGV";
-	case SIGBUS:
-		return "SIGBUS";
-	case SIGILL:
-		return "SIGILL";
-	case SIGFPE:
-		return "SIGFPE";
-	default:
-		return "SIGABRT";
-	}
-}
-
 /* SA_RESETHAND: what happens next to the child is what always did. */
 __attribute__((noreturn)) static void end_after(int signal)
 {
@@ -143,7 +128,7 @@ static void on_crash(int signal)
 	if (gettid() != getpid() || !add_culprit(&l, " crashed in "))
 		add_text(&l, "cprof: cprof itself crashed");
 	add_text(&l, " (");
-	add_text(&l, name_of(signal));
+	add_text(&l, cp_signal_name((unsigned)signal));
 	add_text(&l, ")");
 	add_outcome(&l);
 	say(&l);

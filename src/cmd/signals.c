@@ -36,19 +36,12 @@ static struct {
 
 static const int all_signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 
-static const char *name_of(int signal)
+/* Called in a handler, too. */
+int cp_signals_say(int signal)
 {
-	return signal == SIGTERM   ? "SIGTERM"
-	       : signal == SIGHUP  ? "SIGHUP"
-	       : signal == SIGINT  ? "SIGINT"
-	       : signal == SIGQUIT ? "SIGQUIT"
-				   : "a signal";
-}
-
-/* In a handler, too. */
-static int say_end(int signal)
-{
-	const char *const parts[] = { "cprof: ended by ", name_of(signal), ending.rest, "\n" };
+	const char *name = cp_signal_name((unsigned)signal);
+	const char *const parts[] = { "cprof: ended by ", name ? name : "a signal", ending.rest,
+				      "\n" };
 	char line[sizeof(ending.rest) + 32];
 	size_t size = 0, i, n;
 
@@ -57,8 +50,9 @@ static int say_end(int signal)
 		memcpy(line + size, parts[i], n);
 		size += n;
 	}
-	if (write(STDERR_FILENO, line, size) < 0)
-		return ending.status ? ending.status : 128 + signal;
+	if (write(STDERR_FILENO, line, size) < 0) {
+		/* nobody to tell */
+	}
 	return ending.status ? ending.status : 128 + signal;
 }
 
@@ -74,7 +68,7 @@ static void on_end(int number)
 	}
 	switch ((enum meaning)ending.meaning) {
 	case ENDS:
-		_exit(say_end(number));
+		_exit(cp_signals_say(number));
 	case KEPT:
 		if (!ending.came)
 			ending.came = number;
@@ -147,11 +141,6 @@ void cp_signals_keep(void)
 int cp_signals_came(void)
 {
 	return ending.came;
-}
-
-int cp_signals_say(int signal)
-{
-	return say_end(signal);
 }
 
 void cp_signals_stop(cprof_session *session)

@@ -104,7 +104,7 @@ bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, ui
  * below ends as unwound. */
 void cp_shadow_reach(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint64_t sp);
 /* The thread is where `function` begins: does its call that is open there, and returns to
- * `caller`, go on? Ends what the event shows to be gone either way. */
+ * `caller`, go on? Where none is open there, what is gone is left to cp_shadow_enter(). */
 bool cp_shadow_goes_on(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
 		       uint64_t caller);
 /* Does the chain lead to an open call that is surely on the thread's own stack? */

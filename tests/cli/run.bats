@@ -216,7 +216,7 @@ passed_on() {
 		ended "$pid"
 		assert_equal "$ended" 143
 		if grep -q "^cprof: ended by SIGTERM before '.*bash' was started$" err; then
-				assert_not_exist begun
+			assert_not_exist begun
 			assert_not_exist rec.old
 			assert_equal "$(cat rec)" older
 		else

@@ -7,6 +7,7 @@
 #include "report/profile/heapstacks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "report/profile/heap.h"
@@ -36,8 +37,8 @@ CP_ERROR cp_profile_add_heap(struct cp_profile *p)
 	if (p->sampling.failed || !sorted)
 		return cp_error_nomem();
 	p->heap_cut = h->cut;
-	for (s = h->stacks.items; s < h->stacks.items + h->stacks.count; s++)
-		sorted[s - h->stacks.items] = *s;
+	if (h->stacks.count)
+		memcpy(sorted, h->stacks.items, h->stacks.count * sizeof(*sorted));
 	cp_heap_sort(h, sorted, h->stacks.count);
 	for (s = sorted; s < sorted + h->stacks.count; s++) {
 		struct cp_hit_heap all = { s->allocated.blocks, s->allocated.bytes, s->left.blocks,
