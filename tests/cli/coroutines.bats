@@ -92,6 +92,71 @@ agree() {
 		"$(grep -v embedded: told | cut -d ' ' -f 2,3 | sort | uniq -c)"
 }
 
+# musl has no unwind data, so where a thread begins no walk of its stack says.
+@test "musl: threads are on their own stacks, and coroutines in arrays of a frame are not" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	needs musl-gcc jq
+	cat >threads.c <<-'END'
+		#include <pthread.h>
+		#include <string.h>
+		void swap(void **from, void *to);
+		__asm__(".globl swap\n.type swap,@function\n"
+			"swap: push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n"
+			"mov %rsp,(%rdi)\n mov %rsi,%rsp\n"
+			"pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n ret\n"
+			".size swap,.-swap\n.section .note.GNU-stack,\"\",@progbits\n.text");
+		static __thread void *home, *other;
+		__attribute__((noinline)) long work(long n) { __asm__ volatile(""); return n + 1; }
+		__attribute__((noinline)) void step(long n) { work(n); swap(&other, home); }
+		__attribute__((noinline)) void body(void) { for (long i = 0;; i++) step(i); }
+		__attribute__((noinline)) void resume(void) { swap(&home, other); }
+		static int embedded;
+		static void *run(void *a)
+		{
+			char stack[65536] __attribute__((aligned(16)));
+			void **top = (void **)(stack + sizeof(stack) - 64);
+
+			memset(stack, 0, sizeof(stack));
+			*--top = 0;
+			*--top = (void *)body;
+			other = top - 6;
+			for (int i = 0; i < 2000; i++) {
+				if (embedded)
+					resume();
+				work(i);
+			}
+			return a;
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t t[2];
+
+			embedded = argc > 1 && argv[1];
+			for (int i = 0; i < 2; i++)
+				pthread_create(&t[i], 0, run, 0);
+			for (int i = 0; i < 2; i++)
+				pthread_join(t[i], 0);
+			run(0);
+			return 0;
+		}
+	END
+	musl-gcc -g -O1 -o dynamic threads.c
+	musl-gcc -static -g -O1 -o static threads.c
+	for program in dynamic static; do
+		"$CPROF" run -q -o x.data -t work,step,body,resume -- "./$program"
+		"$CPROF" report --json x.data >x.json
+		assert_equal "$(jq .calls.calls x.json)" 6000
+		jq -e '.overhead.call_stops < 20' x.json
+		"$CPROF" run -q -o x.data -t work,step,body,resume -- "./$program" embedded
+		assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.depth != null) |
+			"\(.event) \(.function) \(.depth)"' | sort | uniq -c | xargs -n 4 | sort)" \
+			"$(printf '%s\n' '3 enter body 0' '6000 enter resume 0' '6000 enter step 1' \
+				'6000 enter work 0' '6000 enter work 2' '6000 leave resume 0' \
+				'5997 leave step 1' '6000 leave work 0' '6000 leave work 2' \
+				'3 unwind body 0' '3 unwind step 1' | sort)"
+	done
+}
+
 @test "where a coroutine's stack can't be walked, that is said of what rests" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	"$CPROF" run -q -o x.data -t "$functions" -- "$TRACEES/embedded" --mode=blind >told 2>err

@@ -401,8 +401,8 @@ static size_t count_mappings(const struct pilot *p)
 }
 
 /* Sessions, one after the other; threads that rest have the rings of an earlier one. Rings
- * stay for one session longer where somebody may still have them (two mappings), or go at once: what each session
- * leaves for good shows in the fewest mappings of the later half. */
+ * stay for one session longer where somebody may still have them (two mappings), or go at
+ * once: what each session leaves for good shows in the fewest mappings of the later half. */
 #define SESSIONS 8
 static void test_again(const char *mode, bool killed)
 {

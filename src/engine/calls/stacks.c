@@ -41,6 +41,8 @@
 /* Between where a thread begins and the return address of the first function, at most. */
 #define BORN_ROOM 16u
 #define START_ROOM 32u
+/* What a C library's own functions take there, at most: nobody's stack fits in between. */
+#define START_FRAMES 256u
 #define START_STACK 28 /* field of /proc/PID/stat (proc_pid_stat(5)), from 1 */
 /* A place above all stacks: told to the tracer where stacks lie on the thread's own. */
 #define NOWHERE UINT64_MAX
@@ -285,7 +287,7 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 	size_t count = 0, i;
 
 	c->chain.count = 0;
-	c->chain_falls = false;
+	c->chain_falls = c->chain_open = false;
 	if (!cp_vec_reserve(&c->chain, CHAIN_MAX))
 		return end;
 	at->chain = c->chain.items;
@@ -294,6 +296,7 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 	for (i = 0; i < count && c->chain.count < CHAIN_MAX; i++) {
 		uint64_t sp = s->frames[i].cfa.v - cp_arch_host()->ret_size;
 
+		c->chain_open = !(s->frames[i].flags & CP_FRAME_GUESSED) && !s->frames[i].cfa.v;
 		/* Whom a signal interrupted is where its stack pointer was. */
 		c->chain_falls |= pointer_of(&s->frames[i], last) < last;
 		last = pointer_of(&s->frames[i], last);
@@ -334,6 +337,17 @@ uint64_t engine_thread_stack_end(cprof_thread *t, uint64_t pointer)
 	return pointer > t->stack_low && pointer < t->stack_end ? pointer & ~UINT64_C(15) : 0;
 }
 
+/* A C library without call frame information (musl): the outermost frame is of who calls
+ * the thread's function, and how large it is, is not known. At the first look at a thread,
+ * so near to where it began, it is that. */
+static void learn_root(cprof_thread *t, const struct cp_shadow_at *at)
+{
+	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : 0;
+
+	if (last && last < t->root_sp && t->root_sp - last < START_FRAMES)
+		t->root_sp = last - BORN_ROOM;
+}
+
 enum place { OWN, WITHIN, UNKNOWN };
 
 /* On which stack a hit is that seems to be on the thread's own; `end`: why its chain of
@@ -342,9 +356,11 @@ static enum place find_place(cprof_thread *t, const struct cp_shadow_at *at, enu
 {
 	const struct engine_calls *c = t->process->session->calls;
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
-	bool root = end == CP_UNWIND_END_ROOT;
+	bool root = end == CP_UNWIND_END_ROOT, first = !t->root_asked;
 
 	find_root(t);
+	if (first && c->chain_open && !c->chain_falls)
+		learn_root(t, at);
 	if (c->chain_falls)
 		return WITHIN;
 	if (root && !t->root_sp && last < t->stack_end)
