@@ -22,6 +22,8 @@ struct gap {
 struct chunk {
 	uint64_t at;
 	size_t refused; /* the least code that found no room here; SIZE_MAX: none */
+	size_t longest; /* no more than that is free in a row; exactly so, unless it is stale */
+	bool stale;
 	uint64_t used[CP_DETOUR_CHUNK / 64]; /* a bit a byte */
 };
 
@@ -94,6 +96,7 @@ static struct chunk *make_chunk(struct cp_detour_space *s, uint64_t at)
 	}
 	chunk->at = at;
 	chunk->refused = SIZE_MAX;
+	chunk->longest = CP_DETOUR_CHUNK;
 	s->order.items[s->order.count++] = chunk;
 	memmove(s->chunks.items + i + 1, s->chunks.items + i,
 		(s->chunks.count - i) * sizeof(*s->chunks.items));
@@ -148,6 +151,7 @@ static bool use(struct cp_detour_space *s, uint64_t at, size_t size)
 		c = find_chunk(s, at);
 		for (i = at - c->at, n = 0; n < size && i < CP_DETOUR_CHUNK; i++, n++)
 			c->used[i / 64] |= UINT64_C(1) << (i % 64);
+		c->stale = true;
 	}
 	return true;
 }
@@ -164,7 +168,40 @@ static void unuse(struct cp_detour_space *s, uint64_t at, size_t size)
 			continue;
 		c->used[i / 64] &= ~(UINT64_C(1) << (i % 64));
 		c->refused = SIZE_MAX;
+		c->longest = CP_DETOUR_CHUNK;
+		c->stale = true;
 	}
+}
+
+/* Bytes that are free in a row, at most. */
+static size_t longest_free(const struct chunk *c)
+{
+	size_t longest = 0, run = 0, i, n;
+	uint64_t word, left;
+
+	for (i = 0; i < CP_ARRAY_SIZE(c->used); i++) {
+		word = c->used[i];
+		for (left = 64; word; left -= n, word = n < 64 ? word >> n : 0) {
+			n = (size_t)__builtin_ctzll(word); /* free, then in use */
+			longest = run + n > longest ? run + n : longest;
+			run = 0;
+			left -= n;
+			word >>= n;
+			n = ~word ? (size_t)__builtin_ctzll(~word) : 64;
+		}
+		run += left;
+	}
+	return run > longest ? run : longest;
+}
+
+/* Is there nowhere so much in a row? `exactly`: else it may seem that there is. */
+static bool is_full(struct chunk *c, size_t size, bool exactly)
+{
+	if (exactly && c->stale && size <= c->longest) {
+		c->longest = longest_free(c);
+		c->stale = false;
+	}
+	return size > c->longest;
 }
 
 /* ---- places ---- */
@@ -190,6 +227,18 @@ static uint64_t until_matches(uint32_t r, uint32_t mask, uint32_t value)
 	return UINT64_MAX;
 }
 
+/* How often it is looked where in a chunk there is room before it is asked if there is any. */
+#define LOOKS 16
+
+/* Where something may be that lies in this chunk at its end only, which is full. 0: it is not. */
+static uint64_t end_of_full(const struct cp_detour_space *s, uint64_t at, size_t size, bool exactly)
+{
+	struct chunk *c = find_chunk(s, at);
+	uint64_t last = c ? c->at + CP_DETOUR_CHUNK - (size - 1) : 0;
+
+	return at < last && is_full(c, size, exactly) ? last : 0;
+}
+
 /* `size` free bytes in low ... high, at an address which, counted from `base`, has the
  * bits of `value` in `mask`. */
 static uint64_t search(struct cp_detour_space *s, uint64_t low, uint64_t high, size_t size,
@@ -207,7 +256,9 @@ static uint64_t search(struct cp_detour_space *s, uint64_t low, uint64_t high, s
 			if (more > end - at || end - at - more < size)
 				break;
 			at += more;
-			more = end_of_used(s, at, size);
+			more = end_of_full(s, at, size, tries % LOOKS == 0);
+			if (!more)
+				more = end_of_used(s, at, size);
 			if (!more)
 				return at;
 			at = more;

@@ -865,3 +865,72 @@ END
 	run "$CPROF" report many.data
 	assert_output --partial '8,000 events of calls found no room'
 }
+
+# What is made for a library may be more than fits on the way to the tracer at once, and than
+# can be looked through again for each.
+@test "a library of 80,000 functions is traced without stops" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	awk 'BEGIN {
+		print ".text"
+		for (i = 0; i < 80000; i++)
+			printf ".globl f%d\n.type f%d,@function\nf%d: mov %%edi,%%eax\n test %%edi,%%edi\n" \
+				" jne 1f\n add $5,%%eax\n nopl 8(%%rax)\n ret\n1: lea %d(%%rdi),%%eax\n" \
+				" nopl 8(%%rax)\n ret\n.size f%d,.-f%d\n", i, i, i, i, i, i
+		print ".section .note.GNU-stack,\"\",@progbits"
+	}' >many.s
+	cat >calls.c <<-'END'
+		#include <stdio.h>
+		int f7(int), f79999(int);
+		int main(void)
+		{
+			long n = 0;
+			for (int i = 0; i < 1000; i++)
+				n += f7(i) + f79999(i);
+			printf("%ld\n", n);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -shared -o libmany.so many.s
+	"${CC:-cc}" -O1 -o calls calls.c -L. -lmany -Wl,-rpath,"$PWD"
+	./calls >alone
+	"$CPROF" run -q -o x.data -t 'lib:libmany*' -- ./calls >traced
+	cmp alone traced
+	"$CPROF" report --json x.data >x.json
+	assert_equal "$(jq -c '.calls.functions | map([.function, .calls]) | map(select(.[0] |
+		test("^f[0-9]"))) | sort' x.json)" '[["f7",1000],["f79999",1000]]'
+	jq -e '.overhead.call_stops < 30' x.json
+}
+
+@test "code of a program's own, wherever in reach it is, leaves room for detours" {
+	cat >sprinkled.c <<-'END'
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		__attribute__((noinline)) long work(long n) { __asm__ volatile(""); return n + 1; }
+		int main(void)
+		{
+			intptr_t at = (intptr_t)work & -4096;
+			long i, n = 0;
+
+			for (i = -40; i < 40; i++)
+				if (i < -1 || i > 1)
+					mmap((void *)(at + i * (INT64_C(100) << 20)), 65536,
+					     PROT_READ | PROT_EXEC,
+					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+			puts("ready");
+			fflush(stdout);
+			for (;;) {
+				n = work(n);
+				usleep(1000);
+			}
+		}
+	END
+	"${CC:-cc}" -g -O1 -o sprinkled sprinkled.c
+	./sprinkled >ready 3>&- &
+	pid=$!
+	until_true grep -q ready ready
+	"$CPROF" attach -q -d 1 -o x.data -t work "$pid"
+	kill "$pid"
+	"$CPROF" report --json x.data | jq -e '.overhead | .records > 100 and .call_stops < 10'
+}

@@ -112,6 +112,12 @@ static bool is_for_heap(const cprof_process *p, const struct cp_mapping *maps, s
 	       (n == count || strcmp(maps[n].path, "[heap]") != 0);
 }
 
+/* As what is mapped for detours, or for slots. */
+static bool is_code_without_file(const struct cp_mapping *m)
+{
+	return m->executable && !m->writable && !m->shared && !m->inode && !*m->path;
+}
+
 /* The gap before the `n`th mapping. */
 static struct engine_gap gap_before(const cprof_process *p, const struct cp_mapping *maps,
 				    size_t count, size_t n)
@@ -119,7 +125,9 @@ static struct engine_gap gap_before(const cprof_process *p, const struct cp_mapp
 	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
 	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
 	struct engine_gap gap = { before ? before->end + PAGE : LOWEST,
-				  after ? after->start - PAGE : cp_arch_host()->user_end, false };
+				  after ? after->start - PAGE : cp_arch_host()->user_end, 0,
+				  false };
+	size_t next = n;
 
 	if (before && !strcmp(before->path, "[heap]"))
 		gap.start += HEAP_ROOM;
@@ -127,6 +135,11 @@ static struct engine_gap gap_before(const cprof_process *p, const struct cp_mapp
 		gap.start += HEAP_AWAY + HEAP_ROOM;
 	if (after && !strncmp(after->path, "[stack", 6))
 		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
+	while (next < count && is_code_without_file(&maps[next]))
+		next++;
+	gap.until = next == n	   ? gap.end
+		    : next < count ? maps[next].start
+				   : cp_arch_host()->user_end;
 	return gap;
 }
 
@@ -145,7 +158,7 @@ static uint64_t heap_begins(const cprof_process *p)
 static bool each_around_heap(struct engine_gap whole, uint64_t begins,
 			     bool (*each)(void *ctx, const struct engine_gap *gap), void *ctx)
 {
-	struct engine_gap below = { whole.start, begins - PAGE, false };
+	struct engine_gap below = { whole.start, begins - PAGE, begins - PAGE, false };
 
 	if (begins < whole.start || begins >= whole.end) { /* it is not known */
 		whole.start += HEAP_AWAY;
@@ -277,8 +290,7 @@ static bool take_left(cprof_image *image, uint64_t size)
 		return false;
 	maps = mappings_now(image->process, &count);
 	for (i = 0; i < count && !taken; i++)
-		taken = maps[i].executable && !maps[i].writable && !maps[i].shared &&
-			!maps[i].inode && !*maps[i].path && take_in(image, &maps[i], size);
+		taken = is_code_without_file(&maps[i]) && take_in(image, &maps[i], size);
 	cp_mappings_free(maps, count);
 	return taken;
 }

@@ -21,6 +21,7 @@ void engine_areas_expect(cprof_process *p);
  * to where something is, though. */
 struct engine_gap {
 	uint64_t start, end;
+	uint64_t until; /* where the next mapping begins that is not code without a file, as ours */
 	bool above_heap;
 };
 

@@ -226,12 +226,15 @@ static bool places(cprof_image *image)
 }
 
 /* Gives detours to those functions that can have one; all others have breakpoints. */
-static void make_detours(cprof_image *image, const struct engine_numbers *numbers,
-			 const struct engine_numbers *all, const struct own *own,
-			 struct engine_detour_sites *ret)
+/* EAGAIN: no thread could be asked, so that there are none yet. What else fails leaves the
+ * functions with breakpoints. */
+static int make_detours(cprof_image *image, const struct engine_numbers *numbers,
+			const struct engine_numbers *all, const struct own *own,
+			struct engine_detour_sites *ret)
 {
 	struct engine_numbers sites = { 0 };
 	bool ok = true;
+	int errnum = 0;
 	unsigned id;
 	size_t i;
 
@@ -239,8 +242,9 @@ static void make_detours(cprof_image *image, const struct engine_numbers *number
 		for (i = 0; own->of[id] && i < own->of[id]->sites.count; i++)
 			ok = ok && cp_vec_push(&sites, own->of[id]->sites.items[i]);
 	if (ok)
-		engine_detours_make(image, numbers, all, &sites, ret);
+		errnum = engine_detours_make(image, numbers, all, &sites, ret);
 	cp_vec_free(&sites);
+	return errnum == EAGAIN ? EAGAIN : 0;
 }
 
 /* Has other code breakpoints, of functions or blocks, while the C library has none at all? */
@@ -307,10 +311,11 @@ static bool prepare(cprof_image *image, struct prepared *ret)
 	slots = ret->own.sites + image->cover.spare;
 	for (i = 0; i < numbers->count; i++)
 		slots += s->calls->traced.items[numbers->items[i]]->site_count;
-	make_detours(image, numbers, numbers, &own, &ret->detours);
+	ret->errnum = make_detours(image, numbers, numbers, &own, &ret->detours);
 	slots += ret->detours.items.count;
 	/* One that was here before keeps the slots of detours that are elsewhere now. */
-	ret->errnum = engine_area_map(image, image->slots.count + slots + slots / 64 + 64);
+	if (!ret->errnum)
+		ret->errnum = engine_area_map(image, image->slots.count + slots + slots / 64 + 64);
 	return true;
 }
 
@@ -360,8 +365,8 @@ static void detour_changed(cprof_image *image, const struct engine_numbers *chan
 		}
 	}
 	find_own(image, &own);
-	if (fresh.count)
-		make_detours(image, &fresh, all, &own, ret);
+	if (fresh.count && make_detours(image, &fresh, all, &own, ret))
+		engine_detours_give_up(image->process->session, &fresh);
 	cp_vec_for_each(&again.items, site)
 		if (!cp_vec_push(&ret->items, *site))
 			break;
@@ -482,7 +487,8 @@ struct preparing {
 	CP_VEC(struct prepared) list;
 };
 
-static void prepare_images(cprof_process *p, bool (*which)(const cprof_image *image),
+/* False: no thread could be asked, so that the others were not even tried. */
+static bool prepare_images(cprof_process *p, bool (*which)(const cprof_image *image),
 			   struct preparing *to)
 {
 	struct prepared now;
@@ -496,7 +502,10 @@ static void prepare_images(cprof_process *p, bool (*which)(const cprof_image *im
 			continue;
 		if (!prepare(image, &now) || !cp_vec_push(&to->list, now))
 			release(&now);
+		else if (now.errnum == EAGAIN)
+			return false;
 	}
+	return true;
 }
 
 static bool is_library(const cprof_image *image)
@@ -539,9 +548,8 @@ static void arm_images(cprof_process *p)
 	struct preparing preparing = { 0 };
 	struct prepared *now;
 
-	prepare_images(p, engine_is_c_library, &preparing);
-	prepare_images(p, is_library, &preparing);
-	if (!engine_waits_for_c_library(p))
+	if (prepare_images(p, engine_is_c_library, &preparing) &&
+	    prepare_images(p, is_library, &preparing) && !engine_waits_for_c_library(p))
 		prepare_images(p, NULL, &preparing);
 	cp_vec_sort(&preparing.list, by_haste);
 	/* In the C library it is watched what the program does with SIGTRAP: before anything. */
@@ -668,6 +676,19 @@ static void arm_yielded(struct engine_calls *c)
 
 	if (y.image->armed)
 		send_calls(y.image, &one, &none, &no_detours, false);
+}
+
+bool engine_arm_waits(const cprof_session *s)
+{
+	size_t i = 0;
+
+	if (!engine_probes_wanted(s))
+		return false;
+	if (s->calls && s->calls->yielded.count)
+		return true;
+	while (i < s->processes.count && !s->processes.items[i]->arm_again)
+		i++;
+	return i < s->processes.count;
 }
 
 void engine_arm_again(cprof_session *s)

@@ -17,6 +17,8 @@ void engine_arm_process(cprof_process *p);
 void engine_arm_all(cprof_session *s);
 /* Does so for processes in which the tracer could not place breakpoints at the time. */
 void engine_arm_again(cprof_session *s);
+/* Are there any? */
+bool engine_arm_waits(const cprof_session *s);
 /* Places the `changed` functions of an image that has breakpoints already, or `all` of
  * them when those don't fit beside the others. */
 void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,

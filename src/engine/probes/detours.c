@@ -344,31 +344,37 @@ static bool make_slow(struct engine_making *m)
 	return true;
 }
 
-static void make_functions(struct engine_making *m, const struct engine_numbers *numbers)
+static int make_functions(struct engine_making *m, const struct engine_numbers *numbers)
 {
 	const cprof_session *s = m->image->process->session;
+	int errnum = 0;
 	size_t i;
 
-	for (i = 0; i < numbers->count; i++) {
+	for (i = 0; !errnum && i < numbers->count; i++) {
 		struct engine_traced *t = s->calls->traced.items[numbers->items[i]];
 
 		m->traced = numbers->items[i];
 		if (engine_windows_suit(s, t) && !make_function(m, t))
 			engine_windows_give_up(t, ENGINE_SLOW_PLACE);
+		errnum = engine_making_send_much(m);
 	}
+	return errnum;
 }
 
 static int make(struct engine_making *m, const struct engine_numbers *numbers)
 {
+	int errnum;
+
 	if (!engine_making_begin(m))
 		return ENOMEM;
 	if (!make_slow(m))
 		return ENOMEM;
-	make_functions(m, numbers);
-	if (m->detours.count)
-		return engine_making_send(m);
-	m->sites->items.count = 0;
-	return 0;
+	errnum = make_functions(m, numbers);
+	if (!errnum && m->detours.count)
+		errnum = engine_making_send(m);
+	if (!errnum && !m->sent) /* what all of them share leads nowhere alone */
+		m->sites->items.count = 0;
+	return errnum;
 }
 
 static bool any_suits(const cprof_session *s, const struct engine_numbers *numbers)
@@ -381,8 +387,7 @@ static bool any_suits(const cprof_session *s, const struct engine_numbers *numbe
 	return false;
 }
 
-/* All of them have breakpoints, here and in all processes to come. */
-static void give_up_all(const cprof_session *s, const struct engine_numbers *numbers)
+void engine_detours_give_up(const cprof_session *s, const struct engine_numbers *numbers)
 {
 	size_t i;
 
@@ -468,7 +473,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 	rings = beside.failed ? NULL : engine_rings_of(image->process);
 	cp_vec_free(&beside.others);
 	if (!rings) {
-		give_up_all(s, numbers);
+		engine_detours_give_up(s, numbers);
 		return ENOMEM;
 	}
 	m.rings = rings->code;
@@ -481,7 +486,8 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 		cp_info("%s: no detours: %s", image->assembly->path, strerror(errnum));
 		ret->items.count = 0;
 		forget_all(image, numbers);
-		give_up_all(s, numbers);
+		if (errnum != EAGAIN)
+			engine_detours_give_up(s, numbers);
 	}
 	engine_making_free(&m);
 	return errnum;

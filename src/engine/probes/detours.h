@@ -27,10 +27,13 @@ struct engine_detour_sites {
 /* Puts the code of detours for those functions of `numbers` that suit near the image, where
  * nothing leads to it yet, and gives up those for which that can't be, or that are not
  * alone in their windows: `all` are the functions that are traced there, `own` sites of
- * families' own. An errno: none of `numbers` has any. */
+ * families' own. An errno: none of `numbers` has any; EAGAIN: they may have some later, if
+ * they are not given up. */
 int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
 			const struct engine_numbers *all, const struct engine_numbers *own,
 			struct engine_detour_sites *ret);
+/* They have breakpoints, here and in all processes to come. */
+void engine_detours_give_up(const cprof_session *s, const struct engine_numbers *numbers);
 /* Has the function a detour in the image? */
 bool engine_detours_has(const cprof_image *image, uint32_t number);
 /* The image of the process that has it, or had it last; NULL: none. */

@@ -7,7 +7,7 @@
 #include "engine/probes/areas.h"
 #include "engine/target/state.h"
 
-/* Below mappings, where the kernel puts new ones. */
+/* Below mappings but our own, where the kernel puts new ones. */
 #define MARGIN (UINT64_C(256) << 20)
 #define FAR (UINT64_C(4) << 30) /* farther than any reach */
 #define STEP (UINT64_C(64) << 20)
@@ -16,6 +16,10 @@
 /* Below, in a program that is linked low, is a place for one window in a thousand, whose
  * displacement is given; above, for one in four (arch/x86_64/detour_jump.c). */
 #define NEAR UINT64_C(0x60000000)
+
+/* What goes to the tracer at once. All of a library with a hundred thousand functions would be
+ * more than there is room for. */
+#define MUCH (UINT64_C(4) << 20)
 
 /* As far above the heap as there is reach comes first: it grows up to what is there. */
 static bool add_above_heap(struct cp_detour_space *space, uint64_t start, uint64_t end)
@@ -38,11 +42,13 @@ static bool add_gap(void *ctx, const struct engine_gap *gap)
 {
 	struct cp_detour_space *space = ctx;
 	uint64_t margin = gap->end <= UINT64_C(1) << 32 ? SMALL_MARGIN : MARGIN;
+	uint64_t end = gap->until > margin ? gap->until - margin : 0;
 
-	if (gap->end - gap->start <= margin)
+	end = end < gap->end ? end : gap->end;
+	if (end <= gap->start)
 		return true;
-	return gap->above_heap ? add_above_heap(space, gap->start, gap->end - margin)
-			       : cp_detour_space_add(space, gap->start, gap->end - margin);
+	return gap->above_heap ? add_above_heap(space, gap->start, end)
+			       : cp_detour_space_add(space, gap->start, end);
 }
 
 void engine_making_piece(struct engine_making *m, uint64_t at, const uint8_t *code, uint32_t size)
@@ -192,6 +198,20 @@ static uint8_t *put(uint8_t *at, const void *from, size_t size)
 	return at + size;
 }
 
+/* Bytes of it all on its way to the tracer, but for the head and the chunks. */
+static uint64_t size_of_all(const struct engine_making *m)
+{
+	return m->detours.count * sizeof(*m->detours.items) + m->sources.count +
+	       m->countings.count * sizeof(*m->countings.items) +
+	       m->pieces.count * sizeof(*m->pieces.items) + m->bytes.count;
+}
+
+static void forget(struct engine_making *m)
+{
+	m->detours.count = m->sources.count = m->countings.count = 0;
+	m->pieces.count = m->bytes.count = 0;
+}
+
 int engine_making_send(struct engine_making *m)
 {
 	cprof_process *p = m->image->process;
@@ -209,11 +229,9 @@ int engine_making_send(struct engine_making *m)
 	const uint64_t *chunks;
 	struct cp_error *err;
 
-	head.chunk_count = (uint32_t)cp_detour_space_chunks(m->space, &chunks);
-	head.size = sizeof(head) + head.chunk_count * sizeof(*chunks) +
-		    m->detours.count * sizeof(*m->detours.items) + m->sources.count +
-		    m->countings.count * sizeof(*m->countings.items) +
-		    m->pieces.count * sizeof(*m->pieces.items) + m->bytes.count;
+	head.chunk_count = (uint32_t)(cp_detour_space_chunks(m->space, &chunks) - m->sent);
+	chunks += m->sent;
+	head.size = sizeof(head) + head.chunk_count * sizeof(*chunks) + size_of_all(m);
 	if (m->failed || head.size > CP_LINK_PLAN)
 		return ENOMEM;
 	at = put(at, &head, sizeof(head));
@@ -229,7 +247,14 @@ int engine_making_send(struct engine_making *m)
 		cp_error_free(err);
 		return ESRCH;
 	}
+	m->sent += head.chunk_count;
+	forget(m);
 	return answer.errnum;
+}
+
+int engine_making_send_much(struct engine_making *m)
+{
+	return size_of_all(m) < MUCH ? 0 : engine_making_send(m);
 }
 
 bool engine_making_begin(struct engine_making *m)

@@ -18,6 +18,7 @@ struct engine_making {
 	CP_VEC(struct cp_code_counting) countings;
 	CP_VEC(struct cp_code_piece) pieces;
 	CP_VEC(uint8_t) bytes;
+	size_t sent; /* chunks that were mapped already */
 	uint32_t traced; /* the function at work */
 	bool failed; /* without memory */
 };
@@ -30,7 +31,9 @@ void engine_making_piece(struct engine_making *m, uint64_t at, const uint8_t *co
 /* A window with its place: code, and sites of the function `traced`. */
 void engine_making_window(struct engine_making *m, const struct cp_detour_window *w,
 			  const struct cp_detour *d, const struct cp_detour_placed *placed);
-/* Has all of it mapped and written; an errno. */
+/* Has all of it mapped and written; an errno. What is made from then on comes beside it. */
 int engine_making_send(struct engine_making *m);
+/* The same where there is so much of it that it should not wait for the rest. */
+int engine_making_send_much(struct engine_making *m);
 
 #endif

@@ -276,8 +276,7 @@ struct engine_calls {
 	uint64_t records_seen; /* `records` at the last engine_records_hurry() */
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
-	bool chain_falls, chain_open; /* it leads below where it has been: to another stack; its
-					outermost frame has no size */
+	bool chain_falls, chain_open; /* to another stack; its outermost frame has no size */
 	bool stacks_within; /* in some process stacks lie within frames of others */
 	/* counts */
 	uint64_t late; /* hits of functions that are disarmed */

@@ -203,7 +203,6 @@ static void heartbeat(cprof_session *s, uint64_t now)
 	}
 	if (now - s->heartbeat_ns >= CP_NS_PER_S) {
 		s->heartbeat_ns = now;
-		engine_arm_again(s);
 		engine_each_family(s, f, second)
 			f->second(s);
 		engine_look_around(s);
@@ -266,6 +265,20 @@ static void drain_present(cprof_session *s)
 	do
 		drain(s);
 	while (s->behind && s->link.shared->tail < head);
+}
+
+/* What could not be placed. A thread has to be asked for that, which none can be that stands
+ * at a breakpoint, waiting for room in the ring. From one time to the next there is a second
+ * for events, however long it takes. */
+static void arm_again(cprof_session *s)
+{
+	if (cp_now() - s->armed_ns < CP_NS_PER_S)
+		return;
+	if (engine_arm_waits(s)) {
+		drain_present(s);
+		engine_arm_again(s);
+	}
+	s->armed_ns = cp_now();
 }
 
 /* ---- the loop ---- */
@@ -453,7 +466,7 @@ static void start(cprof_session *s)
 
 	s->started = true;
 	engine_settle_capture(s);
-	s->heartbeat_ns = s->begin_ns = cp_now();
+	s->heartbeat_ns = s->armed_ns = s->begin_ns = cp_now();
 	s->last_ns = UINT64_MAX;
 	for (i = 0; i < s->processes.count; i++)
 		s->processes.items[i]->start_ns = s->begin_ns;
@@ -493,6 +506,7 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 		busy = drain(s);
 		engine_watched_tell(s);
 		heartbeat(s, cp_now());
+		arm_again(s);
 		if (deadline && cp_now() >= deadline)
 			break;
 	}

@@ -266,7 +266,7 @@ struct cprof_session {
 	struct cp_value_limits limits;
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	struct cp_value_arena *object_arena; /* of the last object's value; NULL: none yet */
-	uint64_t heartbeat_ns, beat_ns, begin_ns; /* beat: to detours; begin: of run() */
+	uint64_t heartbeat_ns, beat_ns, armed_ns, begin_ns; /* beat: to detours; begin: of run() */
 	uint64_t run_ns; /* how long run() looked; 0: it does yet */
 	uint64_t placing_ns; /* of it, until breakpoints were placed; 0: they are not yet */
 	uint64_t left_ns; /* when we began to let go what still runs; 0: not yet, or nothing did */
