@@ -1072,6 +1072,7 @@ END
 		./referring >said
 		while read -r wanted condition; do
 			for traps in "" --traps; do
+				[ "$how$traps" != -O0--traps ] || [ -n "$(long_or long '')" ] || continue
 				"$CPROF" run -q -o x.data -t judge $traps --when="$condition" -- ./referring >out
 				assert_equal "$how $traps $condition: $("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add // 0')" \
 					"$how $traps $condition: $wanted"
