@@ -487,7 +487,13 @@ struct preparing {
 	CP_VEC(struct prepared) list;
 };
 
-/* False: no thread could be asked, so that the others were not even tried. */
+/* Threads that come to breakpoints wait for room in the ring: none can be asked for memory. */
+static bool is_ring_full(const cprof_session *s)
+{
+	return s->link.shared->head - s->link.shared->tail > CP_LINK_RING / 2;
+}
+
+/* False: no thread could be asked, and so it would be with the others, which were not tried. */
 static bool prepare_images(cprof_process *p, bool (*which)(const cprof_image *image),
 			   struct preparing *to)
 {
@@ -502,7 +508,7 @@ static bool prepare_images(cprof_process *p, bool (*which)(const cprof_image *im
 			continue;
 		if (!prepare(image, &now) || !cp_vec_push(&to->list, now))
 			release(&now);
-		else if (now.errnum == EAGAIN)
+		else if (now.errnum == EAGAIN && is_ring_full(p->session))
 			return false;
 	}
 	return true;
