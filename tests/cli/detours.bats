@@ -927,10 +927,8 @@ END
 		}
 	END
 	"${CC:-cc}" -g -O1 -o sprinkled sprinkled.c
-	./sprinkled >ready 3>&- &
-	pid=$!
-	until_true grep -q ready ready
+	start ./sprinkled
+	until_true grep -q ready out
 	"$CPROF" attach -q -d 1 -o x.data -t work "$pid"
-	kill "$pid"
 	"$CPROF" report --json x.data | jq -e '.overhead | .records > 100 and .call_stops < 10'
 }

@@ -338,8 +338,9 @@ uint64_t engine_thread_stack_end(cprof_thread *t, uint64_t pointer)
 }
 
 /* A C library without call frame information (musl): the outermost frame is of who calls
- * the thread's function, and how large it is, is not known. At the first look at a thread,
- * so near to where it began, it is that. */
+ * the thread's function, and how large it is, is not known. So near to where the thread began
+ * it is that: at the first look at one, or any at the first of a program, whose start the
+ * kernel tells. */
 static void learn_root(cprof_thread *t, const struct cp_shadow_at *at)
 {
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : 0;

@@ -225,9 +225,8 @@ static bool places(cprof_image *image)
 	return any;
 }
 
-/* Gives detours to those functions that can have one; all others have breakpoints. */
-/* EAGAIN: no thread could be asked, so that there are none yet. What else fails leaves the
- * functions with breakpoints. */
+/* Gives detours to those functions that can have one; all others have breakpoints, and so have
+ * all where that fails. EAGAIN: no thread could be asked, so that there are none yet. */
 static int make_detours(cprof_image *image, const struct engine_numbers *numbers,
 			const struct engine_numbers *all, const struct own *own,
 			struct engine_detour_sites *ret)
