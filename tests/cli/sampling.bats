@@ -84,9 +84,15 @@ spent() {
 		assert_success
 		# wall_time: ok before CPU all WALL CPU FUNCTION WALL CPU...
 		read -r -a said <<<"$output"
-		# A tick that comes late, on a busy machine, stands for more.
-		period=$("$CPROF" report --json cprof.data | jq --argjson hz $hz '
-			[1000 / $hz + 1, .samples.total_ns / .samples.total / 1e6] | max')
+		# A tick that comes late, on a busy machine, tells of all the time since the last one
+		# what it sees at the end of it: each is wrong by anything from nothing to how late
+		# it is, and they are independent.
+		rm -f db
+		"$CPROF" export -f sqlite -o db cprof.data
+		late=$(sqlite3 db "
+			SELECT 4 * sqrt(sum(late * late)) / 2
+			FROM (SELECT max(0, weight_ns / 1e6 - (ticks + 1) * 1e3 / $hz) late FROM samples)")
+		period=$(jq -n "1000 / $hz + 1")
 		total=$("$CPROF" report --json cprof.data | jq '
 			(.samples | .total_ns - .waiting_ns + .unsampled_ns) / 1e6')
 		# What was used before main() was used by us, too, until the program was executed.
@@ -99,8 +105,8 @@ spent() {
 			# others, as many as there are periods in their time.
 			state=running want=$cpu
 			[[ $f != sleep* ]] || state=waiting want=$(jq -n "$wall - $cpu")
-			doubt=$(jq -n "4 * $period * (10 | sqrt)")
-			[[ $f != *short ]] || doubt=$(jq -n "4 * ($want * $period | sqrt)")
+			doubt=$(jq -n "4 * $period * (10 | sqrt) + $late")
+			[[ $f != *short ]] || doubt=$(jq -n "4 * ($want * $period | sqrt) + $late")
 			got=$(spent $state "$f")
 			within "$(jq -n "$want - $doubt")" "$(jq -n "$want + $doubt")" "$got" ||
 				complain "$hz Hz: $f $got ms $state, by its own clocks $want: $output"
