@@ -7,6 +7,7 @@
 #include "cmd/collecting.h"
 #include "cmd/complain.h"
 #include "cmd/guard.h"
+#include "cmd/preparing.h"
 #include "cmd/previewing.h"
 #include "cmd/signals.h"
 #include "cmd/steering.h"
@@ -32,6 +33,7 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 	if (!cp_toggling_begin(s, o->signal) || !cp_collecting_load(s, o) ||
 	    !cp_collecting_capture(s, o) || (w && !w->prepare(s, w->data)))
 		return CP_EXIT_FAILURE;
+	cp_preparing_show(s, o);
 	cp_signals_stop(s); /* until now they ended cprof, and the process knew nothing of it */
 	if (cprof_session_attach(s, pid, cp_collecting_flags(o))) {
 		cp_collecting_complain(s);

@@ -16,6 +16,7 @@
 #include "cmd/collecting.h"
 #include "cmd/complain.h"
 #include "cmd/guard.h"
+#include "cmd/preparing.h"
 #include "cmd/previewing.h"
 #include "cmd/signals.h"
 #include "cmd/steering.h"
@@ -187,6 +188,7 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 	cprof_status launched;
 	int status;
 
+	cp_preparing_show(s, o);
 	if (o->wait_ns)
 		cprof_session_set_wait(s, o->wait_ns, say_who_is_left, (void *)(uintptr_t)o);
 	launched = launch(s, command, o, w);

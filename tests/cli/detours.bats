@@ -866,9 +866,8 @@ END
 	assert_output --partial '8,000 events of calls found no room'
 }
 
-# What is made for a library may be more than fits on the way to the tracer at once, and than
-# can be looked through again for each.
-@test "a library of 80,000 functions is traced without stops" {
+# many: libmany.so with 80,000 functions, f0 and so on.
+many() {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	awk 'BEGIN {
 		print ".text"
@@ -878,6 +877,13 @@ END
 				" nopl 8(%%rax)\n ret\n.size f%d,.-f%d\n", i, i, i, i, i, i
 		print ".section .note.GNU-stack,\"\",@progbits"
 	}' >many.s
+	"${CC:-cc}" -shared -o libmany.so many.s
+}
+
+# What is made for a library may be more than fits on the way to the tracer at once, and than
+# can be looked through again for each.
+@test "a library of 80,000 functions is traced without stops" {
+	many
 	cat >calls.c <<-'END'
 		#include <stdio.h>
 		int f7(int), f79999(int);
@@ -890,7 +896,6 @@ END
 			return 0;
 		}
 	END
-	"${CC:-cc}" -shared -o libmany.so many.s
 	"${CC:-cc}" -O1 -o calls calls.c -L. -lmany -Wl,-rpath,"$PWD"
 	./calls >alone
 	"$CPROF" run -q -o x.data -t 'lib:libmany*' -- ./calls >traced
@@ -899,6 +904,54 @@ END
 	assert_equal "$(jq -c '.calls.functions | map([.function, .calls]) | map(select(.[0] |
 		test("^f[0-9]"))) | sort' x.json)" '[["f7",1000],["f79999",1000]]'
 	jq -e '.overhead.call_stops < 30' x.json
+}
+
+# has_opened: asks the program to end, again for when it is held by then.
+has_opened() {
+	kill "$pid"
+	grep -q '^opened' out
+}
+
+# Until all of a library is worked out the program is held, for seconds.
+@test "a program that is asked to end does not wait for all of its code to be worked out" {
+	many
+	cat >asked.c <<-'END'
+		#include <dlfcn.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static volatile sig_atomic_t came;
+		static void on_term(int number) { came = number; }
+		int main(void)
+		{
+			void *library;
+			int (*f)(int);
+			long n = 0;
+
+			signal(SIGTERM, on_term);
+			puts("opens");
+			fflush(stdout);
+			library = dlopen("./libmany.so", RTLD_NOW);
+			f = library ? (int (*)(int))dlsym(library, "f7") : NULL;
+			printf("opened, %s\n", came ? "asked" : "not asked");
+			fflush(stdout);
+			while (f && access("stop", F_OK))
+				n += f(usleep(1000));
+			return n < 0;
+		}
+	END
+	"${CC:-cc}" -O1 -o asked asked.c
+	start "$CPROF" run -v -o x.data -t 'lib:libmany*' -- ./asked
+	until_true grep -q opens out
+	until_true has_opened
+	grep -qx 'opened, asked' out
+	# Nothing of it was placed until then; it is now.
+	assert_equal "$(grep -c 'libmany.so: .* functions with detours' err)" 0
+	until_true grep -q 'libmany.so: .* functions with detours' err
+	touch stop
+	wait "$pid"
+	"$CPROF" report --json x.data |
+		jq -e '.calls.functions[] | select(.function == "f7") | .calls > 0'
 }
 
 @test "code of a program's own, wherever in reach it is, leaves room for detours" {

@@ -112,6 +112,12 @@ void engine_ignore_children(cprof_session *s)
 	s->ignores_children = true;
 }
 
+void engine_set_progress(cprof_session *s, engine_progress_fn tell, void *data)
+{
+	s->life.haste.tell = tell;
+	s->life.haste.data = data;
+}
+
 bool engine_was_loaded(const cprof_session *s)
 {
 	return s->life.initialized;

@@ -7,6 +7,7 @@
 
 #include <cprof/cprof.h>
 
+#include "engine/target/lives.h"
 #include "engine/target/profilers.h"
 
 /* Which profiler's code runs. For signal handlers. [async] */
@@ -21,6 +22,8 @@ bool engine_has_started(const cprof_session *session);
 /* The program that is launched is to find SIGCHLD ignored, as cprof did: that is inherited, but
  * cprof has a handler of its own by then. */
 void engine_ignore_children(cprof_session *session);
+/* Who is told how far preparing is (engine/target/lives.h); NULL: nobody. */
+void engine_set_progress(cprof_session *session, engine_progress_fn tell, void *data);
 /* Was the target's own program seen? Of a launched one: was it executed, and that told of? */
 bool engine_was_loaded(const cprof_session *session);
 /* Has the tracer leave, whatever the controller does from now on; false: it traced

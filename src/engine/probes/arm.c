@@ -20,6 +20,7 @@
 #include "engine/probes/base.h"
 #include "engine/probes/batch.h"
 #include "engine/probes/detours.h"
+#include "engine/probes/haste.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/own.h"
 #include "engine/probes/plans.h"
@@ -305,7 +306,7 @@ static bool prepare(cprof_image *image, struct prepared *ret)
 			       numbers) &&
 	    !ret->own.sites && !ret->more)
 		return false;
-	if (s->stop_asked)
+	if (!engine_haste_allowed(image->process))
 		return true;
 	slots = ret->own.sites + image->cover.spare;
 	for (i = 0; i < numbers->count; i++)
@@ -503,7 +504,7 @@ static bool prepare_images(cprof_process *p, bool (*which)(const cprof_image *im
 		cprof_image *image = p->images.items[i];
 
 		if (!image->mapped || image->armed || (which && !which(image)) ||
-		    p->session->stop_asked)
+		    !engine_haste_allowed(p))
 			continue;
 		if (!prepare(image, &now) || !cp_vec_push(&to->list, now))
 			release(&now);
@@ -547,6 +548,16 @@ static int by_haste(const void *a, const void *b)
 	return x->numbers.count > y->numbers.count ? -1 : x->numbers.count < y->numbers.count;
 }
 
+/* Who is asked to leave begins with nothing; who is in haste gets it later. */
+static void put_off(cprof_image *image)
+{
+	engine_detours_unmake(image);
+	if (image->process->session->stop_asked)
+		return;
+	image->armed = image->life.stubs_wait = false;
+	image->process->arm_again = true;
+}
+
 static void arm_images(cprof_process *p)
 {
 	const struct engine_numbers none = { 0 };
@@ -559,17 +570,16 @@ static void arm_images(cprof_process *p)
 	cp_vec_sort(&preparing.list, by_haste);
 	/* In the C library it is watched what the program does with SIGTRAP: before anything. */
 	cp_vec_for_each(&preparing.list, now) {
-		if (!engine_is_c_library(now->image) || now->errnum || p->session->stop_asked)
+		if (!engine_is_c_library(now->image) || now->errnum || !engine_haste_allowed(p))
 			continue;
 		now->errnum = send_calls(now->image, &none, &now->own, &no_detours, true);
 		now->own = (struct own){ 0 };
 	}
 	cp_vec_for_each(&preparing.list, now) {
-		/* Who is asked to leave begins with nothing. */
-		if (p->session->stop_asked)
-			engine_detours_unmake(now->image);
-		else
+		if (engine_haste_allowed(p))
 			place_prepared(now);
+		else
+			put_off(now->image);
 		release(now);
 	}
 	cp_vec_free(&preparing.list);
@@ -606,7 +616,9 @@ void engine_arm_process(cprof_process *p)
 		f->mapped(p);
 	engine_areas_expect(p);
 	look_for_base(p);
+	engine_haste_begin(p);
 	arm_images(p);
+	engine_haste_end(p);
 	/* Families look at what has happened before once breakpoints are there, so that
 	 * nothing falls in between. */
 	engine_each_family(s, f, armed)

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "engine/probes/callers.h"
+#include "engine/probes/haste.h"
 #include "engine/probes/making.h"
 #include "engine/probes/windows.h"
 #include "engine/target/state.h"
@@ -353,6 +354,8 @@ static int make_functions(struct engine_making *m, const struct engine_numbers *
 	for (i = 0; !errnum && i < numbers->count; i++) {
 		struct engine_traced *t = s->calls->traced.items[numbers->items[i]];
 
+		if (!engine_haste_allows(m->image, i, numbers->count))
+			return EAGAIN;
 		m->traced = numbers->items[i];
 		if (engine_windows_suit(s, t) && !make_function(m, t))
 			engine_windows_give_up(t, ENGINE_SLOW_PLACE);

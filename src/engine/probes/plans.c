@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "engine/probes/declared.h"
 #include "engine/probes/fetches.h"
+#include "engine/probes/haste.h"
 #include "engine/probes/ifuncs.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/refilter.h"
@@ -451,7 +452,7 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 		struct cp_probe_function *f = &plans->functions.items[i];
 		struct engine_wish wish = { 0 };
 
-		if (s->stop_asked)
+		if (!engine_haste_allows(image, i, plans->functions.count))
 			break;
 		if (by_names && engine_asked_for_nothing(plans->asked, i))
 			continue;

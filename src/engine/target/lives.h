@@ -78,8 +78,25 @@ struct engine_linger {
 	void *data;
 };
 
+/* Told of what takes long: of the image at `path`, whose `done` of `of` functions are prepared for
+ * tracing; with NULL, when that is over. Called about ten times a second, on the session's thread,
+ * from a second on; the process is held meanwhile. */
+typedef void (*engine_progress_fn)(const char *path, size_t done, size_t of, void *data);
+
+/* The process that is being prepared (probes/haste.h). */
+struct engine_haste {
+	const cprof_process *of; /* NULL: none */
+	uint64_t begun_ns, looked_ns;
+	uint64_t asked_ns; /* since when a signal that asks it to end waits; 0: none does */
+	bool gives_way; /* it is to go on now */
+	bool told;
+	engine_progress_fn tell; /* NULL: nobody wants to know */
+	void *data;
+};
+
 struct engine_session_life {
 	struct engine_linger linger;
+	struct engine_haste haste;
 	bool initialized; /* runtime_initialized was raised */
 	bool jit_asked; /* for events of code made at run time, without a callback */
 	uint64_t jit_refused; /* symbol files of code made at run time that make no sense */

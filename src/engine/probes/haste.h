@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is to be placed in a process is worked out while the process is held: half a minute for
+ * two hundred thousand functions. Meanwhile somebody wants to hear how far that is, and whoever
+ * asks the program to end does not want to wait for it. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_HASTE_H
+#define CP_ENGINE_PROBES_HASTE_H
+
+#include <cprof/cprof.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The process is being prepared from now on, ... */
+void engine_haste_begin(cprof_process *p);
+/* ... and is not any more. */
+void engine_haste_end(cprof_process *p);
+/* Called for each of `of` functions of an image that is being prepared, of which `done` are; of an
+ * image of a process that is not, it answers true. False: what was not prepared until now is put
+ * off, for the session is to end, the process has ended, or SIGTERM, SIGINT, SIGHUP or SIGQUIT
+ * has waited a second for it to go on. */
+bool engine_haste_allows(const cprof_image *image, size_t done, size_t of);
+/* Does it still? */
+bool engine_haste_allowed(const cprof_process *p);
+
+#endif
