@@ -81,8 +81,8 @@ told() {
 	needs g++ jq
 	conditions
 	local i how traps wanted condition each
-	# All of them unoptimised and without stops; of the rest a third, each time others.
-	each=$(long_or 1 3)
+	# All of them unoptimised and without stops; of the rest a sixth, each time others.
+	each=$(long_or 1 6)
 	for how in "g++ -O0" "g++ -O2" "clang++ -O1 -fstandalone-debug"; do
 		command -v "${how%% *}" >/dev/null || continue
 		# shellcheck disable=SC2086

@@ -1085,13 +1085,17 @@ END
 
 # What stands for SIGTRAP in the kernel's masks while there are breakpoints is a signal that a
 # program may block, too: most do that block everything but SIGTRAP.
-# masks PID: what its threads block; of the first, which may be in a handler for SIGTRAP, whether
-# it blocks that: what it returns to has been written before.
+# masks PID: what its threads block; of the first, which is now and then in a handler for SIGTRAP,
+# whether it ever does not block that: what it returns to has been written before.
 masks() {
 	local task mask
 	for task in /proc/"$1"/task/*; do
-		mask=$((16#$(sed -n 's/^SigBlk:\t//p' "$task/status")))
-		[ "${task##*/}" != "$1" ] || mask=$((mask & 16))
+		for _ in {1..200}; do
+			mask=$((16#$(sed -n 's/^SigBlk:\t//p' "$task/status")))
+			[ "${task##*/}" = "$1" ] || break
+			mask=$((mask & 16))
+			((mask)) || break
+		done
 		echo "$((mask & 16)) $mask"
 	done
 }
