@@ -146,16 +146,18 @@ leaf_is_told() {
 	for how in auto ptrace; do
 		# shellcheck disable=SC2016 # the shell that is profiled expands it
 		"$CPROF" run -q --capture=$how -s 999 -o rec -- sh -c \
-			'"$0" --rounds=20 --threads=4; seq 1 100000; "$0" --rounds=20; seq 1 100000' \
+			'"$0" --rounds=8 --threads=4; seq 1 100000; "$0" --rounds=8; seq 1 100000' \
 			"$TRACEES/faults" >/dev/null
-		# What the kernel says and what samples say of each program: two periods more at most.
-		"$CPROF" report --json rec | jq -e '
+		# What the kernel says and what samples say of each program: two periods more at most,
+		# and where there are many threads, of which each ends within a period, by chance some.
+		"$CPROF" report --json rec | jq -c '
 			([.processes[] | {key: "\(.pid)", value: .name}] | from_entries) as $name |
 			(.processes | group_by(.name) | map({key: .[0].name, value: (map(.total_ns) | add)}) |
 				from_entries) as $sampled |
 			[.lives.threads | group_by($name["\(.pid)"] // "sh")[] |
-				[$sampled[$name["\(.[0].pid)"] // "sh"] // 0, (map(.cpu_ns) | add)]] |
-			if (length >= 2) and all(.[0] <= .[1] + 2.1e6) then empty else . end' >wrong
+				[$sampled[$name["\(.[0].pid)"] // "sh"] // 0, (map(.cpu_ns) | add),
+					([2, (length | sqrt)] | max)]] |
+			if (length >= 2) and all(.[0] <= .[1] + .[2] * 1.05e6) then empty else . end' >wrong
 		[ ! -s wrong ] || { echo "$how"; cat wrong; "$CPROF" report --processes rec; false; }
 	done
 }
