@@ -727,6 +727,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		engine_reading_stopped(s, e);
 	} else {
 		engine_calls_deliver(s, &hit);
+		if (e->e.flags & CP_HIT_STAYS)
+			note_hold(s->current.thread, e, now_ns);
 	}
 }
 

@@ -396,7 +396,7 @@ static void say_placed(const cprof_session *s, const struct cp_event_hit *e, boo
 	struct cp_link_shared *shared = s->link.shared;
 	uint64_t place = cp_hit_place(e);
 
-	if (e->e.flags & CP_HIT_RECORD) {
+	if (e->e.flags & (CP_HIT_RECORD | CP_HIT_STAYS)) {
 		s->current.thread->blind |= !own;
 		engine_callers_looked_at(s->current.process, e->caller, e->sp, own);
 	}

@@ -111,6 +111,11 @@ static bool is_from_elsewhere(const struct thread *t, uint64_t sp)
 	       sp < __atomic_load_n(&ring->own_end, __ATOMIC_RELAXED);
 }
 
+bool foreign_may_begin(const struct thread *t, uint64_t caller, uint64_t sp)
+{
+	return is_from_elsewhere(t, sp) && !rings_know_caller(t->rings, caller, sp);
+}
+
 /* The thread may get nowhere for such stops: then the function that it enters goes. True: it
  * does, and until the controller has seen to that, the thread must not come there again. */
 static bool judge(struct tracer *tr, const struct at *at, const struct cp_regs *regs)

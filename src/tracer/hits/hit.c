@@ -25,6 +25,7 @@
 #include "tracer/hits/count.h"
 #include "tracer/hits/detour.h"
 #include "tracer/hits/fetch.h"
+#include "tracer/hits/foreign.h"
 #include "tracer/hits/heap_sample.h"
 #include "tracer/hits/opens.h"
 #include "tracer/hits/pause.h"
@@ -69,21 +70,32 @@ static bool stands(const struct space *space, const struct site *site)
 
 /* ---- the event ---- */
 
+static bool is_of_call(const struct at *at, const struct site *site)
+{
+	return site->flags & CP_SITE_ENTRY &&
+	       at->space->groups.items[site->group].g.flags & CP_GROUP_OPENS;
+}
+
 /* As long as the controller has not said where the thread's own stack is, any
- * may be another one; where there are others on it, it says so of none. */
-static bool needs_walk(const struct tracer *tr, const struct at *at, const struct site *site,
-		       const struct cp_event_hit *e)
+ * may be another one; where there are others on it, it says so of none. Who would make
+ * records of what follows stays until it is known on which stack they are. */
+static uint16_t needs_walk(const struct tracer *tr, const struct at *at, const struct site *site,
+			   const struct cp_event_hit *e)
 {
 	const struct cp_link_shared *shared = tr->link->shared;
 	uint64_t low, end;
+	bool asked;
 
 	if (at->t->slot == CP_NO_SLOT)
-		return false;
+		return 0;
 	low = atomic_load_explicit(&shared->stack_low[at->t->slot], memory_order_relaxed);
 	end = atomic_load_explicit(&shared->stack_end[at->t->slot], memory_order_relaxed);
 	if (low && end && (at->sp < low || at->sp >= end))
-		return true;
-	return opens_see(tr, at->space, at->t, site, e) || !low || !end;
+		return CP_HIT_FOREIGN_STACK;
+	asked = opens_see(tr, at->space, at->t, site, e) || !low || !end;
+	if (is_of_call(at, site) && foreign_may_begin(at->t, e->caller, at->sp))
+		return CP_HIT_FOREIGN_STACK | CP_HIT_STAYS;
+	return asked ? CP_HIT_FOREIGN_STACK : 0;
 }
 
 static bool wants_return(const struct at *at, const struct site *site, uint64_t caller)
@@ -165,10 +177,9 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	}
 	if (entry && wants_return(at, site, e->caller))
 		e->e.flags |= CP_HIT_WANTS_RETURN;
-	if (needs_walk(tr, at, site, e)) {
-		e->e.flags |= CP_HIT_FOREIGN_STACK;
+	e->e.flags |= needs_walk(tr, at, site, e);
+	if (e->e.flags & CP_HIT_FOREIGN_STACK)
 		to = insert_regs(at, e, to);
-	}
 	if (e->e.flags & CP_HIT_FOREIGN_STACK || site->flags & CP_SITE_STACK)
 		e->stack_size = capture_stack(tr, at->t, at->sp, to, &e->stack_base);
 	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
@@ -213,7 +224,7 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		e->e.flags |= CP_HIT_CALLS;
 	e->e.flags |= at->chosen;
 	fill(tr, at, site, e);
-	*flags_ret |= e->e.flags;
+	*flags_ret |= e->e.flags | (e->e.flags & CP_HIT_STAYS ? HIT_HOLD : 0);
 	cp_ring_commit(tr->link, &e->e);
 	t->process->sample_end = tr->link->shared->head;
 	return true;

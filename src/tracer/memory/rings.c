@@ -157,6 +157,20 @@ void rings_choose(const struct rings *rings, uint64_t address)
 		__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
 }
 
+static bool is_marked(const struct rings *rings, uint64_t caller, uint64_t sp)
+{
+	const uint8_t *callers = rings->memory + cp_detour_callers_offset(rings->log);
+	uint8_t mark = __atomic_load_n(&callers[cp_detour_caller(caller, sp, rings->log)],
+				       __ATOMIC_RELAXED);
+
+	return mark == CP_DETOUR_ANY || mark == cp_detour_caller_mark(caller, sp);
+}
+
+bool rings_know_caller(const struct rings *rings, uint64_t caller, uint64_t sp)
+{
+	return is_marked(rings, caller, 0) || is_marked(rings, caller, sp);
+}
+
 void rings_count_down(const struct rings *rings, uint64_t address)
 {
 	uint64_t offset = address - rings->zero;

@@ -72,6 +72,9 @@ void rings_choose(const struct rings *rings, uint64_t address);
 /* A number that detours count in (arch/detour_count.h), at that address of the program, goes
  * down again. */
 void rings_count_down(const struct rings *rings, uint64_t address);
+/* Is somebody known to call from there (arch/detour_ring.h): what returns to `caller`, on that
+ * place of the stack or on any? */
+bool rings_know_caller(const struct rings *rings, uint64_t caller, uint64_t sp);
 struct cp_detour_ring *rings_of(const struct thread *t);
 /* The stopped thread goes on without a ring, if it has one of these. */
 void rings_forget(const struct rings *rings, pid_t tid);
