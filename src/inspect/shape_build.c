@@ -11,6 +11,7 @@
 #include "image/find.h"
 #include "image/templates.h"
 #include "inspect/bytes.h"
+#include "inspect/classify.h"
 #include "inspect/number.h"
 #include "inspect/scalar.h"
 #include "inspect/shape_units.h"
@@ -22,6 +23,7 @@
 #define APART (UINT64_C(1) << 63) /* no program's */
 #define STEPS_EACH 64 /* nodes and slots looked at for an element that is shown */
 #define STEPS_LEAST 4096
+#define MEMBERS_MAX 1000 /* looked at for what a type is aligned to */
 
 /* ---- memory ---- */
 
@@ -343,6 +345,18 @@ static bool type_by_code(struct cp_shape_scope *scope, uint64_t code, const stru
 	return is_wanted(&made, used, *ret);
 }
 
+/* Objects are where their type is aligned, which no term can say of one told by code. */
+static uint64_t aligned(uint64_t address, const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	unsigned budget = MEMBERS_MAX;
+	uint64_t align;
+
+	cp_type_complete(cp_type_image(t), t);
+	align = cp_type_alignment(t, &budget);
+	return (address + align - 1) / align * align;
+}
+
 static CP_ERROR held(struct cp_shape_scope *scope, struct cp_thing *ret, const char **word_ret)
 {
 	const struct cp_type *type = NULL;
@@ -363,7 +377,7 @@ static CP_ERROR held(struct cp_shape_scope *scope, struct cp_thing *ret, const c
 	if (!ret->error)
 		*ret = (struct cp_thing){ .type = type,
 					  .in_memory = true,
-					  .address = (uint64_t)n,
+					  .address = aligned((uint64_t)n, type),
 					  .source = CPROF_SOURCE_MEMORY };
 	return NULL;
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "inspect/shapes_cplusplus.h"
+#include "inspect/shapes_libcxx.h"
 #include "inspect/shapes_rust.h"
 
 #define SEARCH_DEPTH 12
@@ -62,38 +63,62 @@ static const struct cp_shape_row *next_in(const struct cp_shape_row *rows, size_
 	return NULL;
 }
 
-/* Types of Rust have rows of their own. */
+/* The tables that are shipped, each with names of its own but where libraries of one
+ * language call a thing the same. */
+static const struct table {
+	const struct cp_shape_row *rows;
+	const size_t *count;
+} shipped[] = {
+	{ cp_shapes_cplusplus, &cp_shapes_cplusplus_count },
+	{ cp_shapes_libcxx, &cp_shapes_libcxx_count },
+	{ cp_shapes_rust, &cp_shapes_rust_count },
+};
+
+/* Behind `previous`, in its table and in those that follow. */
 static const struct cp_shape_row *next_shipped(const struct cp_type *t,
 					       const struct cp_shape_row *previous)
 {
-	bool rust = previous >= cp_shapes_rust && previous < cp_shapes_rust + cp_shapes_rust_count;
+	const struct table *table = shipped, *last = shipped + CP_ARRAY_SIZE(shipped);
 	const struct cp_shape_row *row = NULL;
 
-	if (!rust)
-		row = next_in(cp_shapes_cplusplus, cp_shapes_cplusplus_count, t, previous);
-	return row ? row : next_in(cp_shapes_rust, cp_shapes_rust_count, t, previous);
+	while (previous && !(previous >= table->rows && previous < table->rows + *table->count))
+		table++;
+	for (; !row && table < last; table++)
+		row = next_in(table->rows, *table->count, t, previous);
+	return row;
+}
+
+/* The number of a row among all of them. */
+static size_t number_of(const struct cp_shape_row *row)
+{
+	const struct table *table;
+	size_t number = 0;
+
+	for (table = shipped; !(row >= table->rows && row < table->rows + *table->count); table++)
+		number += *table->count;
+	return number + (size_t)(row - table->rows);
+}
+
+static const struct cp_shape_row *row_of(size_t number)
+{
+	const struct table *table;
+
+	for (table = shipped; number >= *table->count; table++)
+		number -= *table->count;
+	return &table->rows[number];
 }
 
 /* The first of those, which each value of the type asks for. */
 static const struct cp_shape_row *first_shipped(const struct cp_type *t)
 {
-	const size_t cplusplus = cp_shapes_cplusplus_count;
 	_Atomic uint16_t *known = t->unit ? &((struct cp_type *)(uintptr_t)t)->shape : NULL;
 	uint16_t number = known ? atomic_load_explicit(known, memory_order_relaxed) : 0;
 	const struct cp_shape_row *row;
 
-	if (number > 1)
-		return number - 2u < cplusplus ? &cp_shapes_cplusplus[number - 2]
-					       : &cp_shapes_rust[number - 2 - cplusplus];
 	if (number)
-		return NULL;
+		return number > 1 ? row_of(number - 2u) : NULL;
 	row = next_shipped(t, NULL);
-	if (!row)
-		number = 1;
-	else if (row >= cp_shapes_cplusplus && row < cp_shapes_cplusplus + cplusplus)
-		number = (uint16_t)(2 + (row - cp_shapes_cplusplus));
-	else
-		number = (uint16_t)(2 + cplusplus + (size_t)(row - cp_shapes_rust));
+	number = (uint16_t)(row ? 2 + number_of(row) : 1);
 	if (known)
 		atomic_store_explicit(known, number, memory_order_relaxed);
 	return row;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The declarations that are shipped, of libstdc++ and libc++.
+ * The declarations that are shipped, of libstdc++.
  */
 #ifndef CP_INSPECT_SHAPES_CPLUSPLUS_H
 #define CP_INSPECT_SHAPES_CPLUSPLUS_H

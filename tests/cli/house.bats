@@ -111,6 +111,38 @@ summary() { run scripts/summary build "$@"; }
 	assert_equal "$(tail -n1 asked | cut -d' ' -f1-5)" 'apt-get -qq -y --no-install-recommends install'
 }
 
+@test "what excludes another package is unpacked apart, once" {
+	mkdir -p bin tree/DEBIAN tree/usr/include
+	printf '%s\n' 'Package: one' 'Version: 1' 'Architecture: all' 'Maintainer: Nobody <nobody@localhost>' \
+		'Description: one' >tree/DEBIAN/control
+	: >tree/usr/include/vector
+	dpkg-deb -b tree one.deb >/dev/null
+	# shellcheck disable=SC2016 # for the inner shell
+	printf '#!/bin/sh\nshift 3\nprintf "%%s:ii " "$@"\n' >bin/dpkg-query
+	cat >bin/apt-get <<-END
+		#!/bin/sh
+		case \$* in *download*) cp $PWD/one.deb . || { echo 'no such package'; exit 1; } ;; esac
+	END
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nshift\nexec "$@"\n' >bin/sudo
+	chmod +x bin/*
+	export CPROF_DEPS_APART=$PWD/apart
+	run env PATH="$PWD/bin:$PATH" "$SOURCES/scripts/deps" test
+	assert_success
+	assert_output "unpacking libc++-14-dev in $PWD/apart"
+	[ -f apart/libc++-14-dev/usr/include/vector ]
+	rm one.deb
+	run env PATH="$PWD/bin:$PATH" "$SOURCES/scripts/deps" test
+	assert_success
+	assert_output ''
+	rm -r apart
+	run env PATH="$PWD/bin:$PATH" "$SOURCES/scripts/deps" test
+	assert_failure
+	assert_line 'no such package'
+	assert_line --partial "can't fetch the package libc++-14-dev"
+	[ ! -e apart ]
+}
+
 # Where meson can't ask dpkg for the directory of libraries it takes lib64.
 @test "the library goes where compilers and pkg-config look, also without dpkg" {
 	mkdir bin

@@ -52,7 +52,7 @@ std::any nothing, number = 42, point = Point{ 3, 4 }, letter = 'x', real = 2.5;
 std::any large = Big(), changed = 1, text = (const char *)"a C string";
 std::function<int(int)> none, by_name = plain, functor = Functor(), big = Big(),
 			      counted = Counted();
-std::function<int(int)> lambda, captures, dropped = plain;
+std::function<int(int)> lambda, captures, aligned, dropped = plain;
 std::function<void(Point &)> of_point;
 #ifdef __cpp_lib_move_only_function
 std::move_only_function<int(int)> m_none, m_plain = plain, m_big = Big(), m_huge = Huge(),
@@ -72,6 +72,7 @@ int main()
 
 	lambda = [](int n) { return n * 2; };
 	captures = [seven, words](int n) { return n + seven + (int)words.size(); };
+	aligned = [real = 2.5L](int n) { return (int)real + n; };
 	of_point = [seven](Point &p) { p.x = seven; };
 	dropped = nullptr;
 	changed = Point{ 5, 6 };
@@ -94,6 +95,7 @@ int main()
 	is("counted", "{Counted={to=6}}");
 	is("lambda", "{LAMBDA={}}");
 	is("captures", "{LAMBDA={seven=7, words=\"captured\"}}");
+	is("aligned", "{LAMBDA={real=2.5}}");
 	is("of_point", "{LAMBDA={seven=7}}");
 #ifdef __cpp_lib_move_only_function
 	is("m_none", "empty");

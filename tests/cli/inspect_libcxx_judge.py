@@ -7,10 +7,10 @@ import sys
 one, other = ({e["expression"]: e for e in json.load(open(name, encoding="utf-8"))} for name in sys.argv[1:])
 same = 0
 for name, e in one.items():
-    found = other.get(name, {"text": "nothing"})
+    found = other.get(name, {})
     # Pointers are told by what they lead to.
-    if found["text"] == e["text"] and ("&" in e["text"] or found["value"] == e["value"]):
+    if found.get("text", "nothing") == e["text"] and ("&" in e["text"] or found.get("value") == e["value"]):
         same += 1
     else:
-        print(f"apart: {name}: {e['text'][:100]}, {found['text'][:100]}")
+        print(f"apart: {name}: {e['text'][:100]}, {found.get('text', 'nothing')[:100]}")
 print("same", same)
