@@ -1166,3 +1166,84 @@ masks() {
 		done
 	done
 }
+
+# What a library reads of its thread's mask is what it sets again, whenever we come and go: one
+# wrong answer would stay for good.
+@test "masks that are saved and set again are what they were, whenever cprof comes and leaves" {
+	gcc -O1 -pthread -o saves -x c - <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		static int ended;
+		__attribute__((noinline, noclone)) static int called(int i) { __asm__ volatile("nopw 0(%%rax,%%rax)" : "+r"(i)); return i * 3; }
+		static void *saves(void *unused)
+		{
+			char path[64], line[128];
+			sigset_t trap, usr1, was;
+			long i, wrong = 0;
+			FILE *status;
+
+			(void)unused;
+			sigemptyset(&trap);
+			sigaddset(&trap, SIGTRAP);
+			sigemptyset(&usr1);
+			sigaddset(&usr1, SIGUSR1);
+			pthread_sigmask(SIG_SETMASK, &trap, NULL);
+			for (i = 0; !__atomic_load_n(&ended, __ATOMIC_RELAXED); i++) {
+				pthread_sigmask(SIG_BLOCK, &usr1, &was);
+				wrong += !sigismember(&was, SIGTRAP) || sigismember(&was, SIGSTKFLT);
+				called((int)i);
+				pthread_sigmask(SIG_SETMASK, &was, NULL);
+				if (i % 64 == 0)
+					usleep(200);
+			}
+			snprintf(path, sizeof(path), "/proc/self/task/%ld/status", (long)syscall(SYS_gettid));
+			status = fopen(path, "r");
+			while (fgets(line, sizeof(line), status) && strncmp(line, "SigBlk:", 7))
+				;
+			printf("%ld wrong, %s", wrong, line);
+			return fclose(status) ? "" : NULL;
+		}
+		int main(void)
+		{
+			pthread_t threads[4];
+			int i;
+
+			for (i = 0; i < 4; i++)
+				pthread_create(&threads[i], NULL, saves, NULL);
+			fprintf(stderr, "ready\n");
+			while (access("stop", F_OK))
+				usleep(1000 + 0 * called(1));
+			__atomic_store_n(&ended, 1, __ATOMIC_RELAXED);
+			for (i = 0; i < 4; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	END
+	local round tracer
+	for how in '-t called' '-t called --traps' '--allocs' '-c'; do
+		rm -f stop ready
+		./saves >out 2>ready 3>&- &
+		pid=$!
+		until_true test -s ready
+		for ((round = 0; round < $(long_or 20 3); round++)); do
+			# shellcheck disable=SC2086
+			"$CPROF" attach -q -o x.data -d 50ms $how "$pid"
+		done
+		# One that is killed, and one that takes out what it left.
+		# shellcheck disable=SC2086
+		"$CPROF" attach -v -o x.data $how "$pid" >/dev/null 2>said 3>&- &
+		until_true grep -Eq 'saves: [0-9]+ (functions|blocks)|libc.so.6: [1-9][0-9]* functions, [0-9]+ breakpoints' said
+		tracer=$(sed -n 's/^TracerPid:\t//p' "/proc/$pid/status")
+		kill -KILL $! "$tracer"
+		wait $! || :
+		"$CPROF" attach -q -o x.data -d 50ms "$pid"
+		: >stop
+		wait "$pid"
+		assert_equal "$how: $(sort -u out)" "$how: 0 wrong, SigBlk:"$'\t'"0000000000000010"
+	done
+}

@@ -572,6 +572,7 @@ static int arm_entered(struct tracer *tr, struct space *space, struct area *area
 			sigcall_jump_all(space);
 		place(&p, records, watches);
 		p.still = false;
+		space->translates |= has_sigcalls(space);
 		trap_installed(tr, &in);
 		place(&p, records + watches, count - watches);
 		*armed_ret = p.armed;

@@ -81,6 +81,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->restorer = from->restorer;
 	to->own = from->own;
 	to->watched = from->watched;
+	to->translates = from->translates;
 	to->reset = from->reset;
 	to->reset_by = to->pid; /* the only one, and it is past that */
 	to->stale = from->stale;

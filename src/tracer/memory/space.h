@@ -96,6 +96,7 @@ struct space {
 	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
 	struct trap_action own; /* what the program has for SIGTRAP, as it believes */
 	bool watched; /* its calls of sigaction() are seen */
+	bool translates; /* and those to block signals: the stand-in (signals/sigmask.c) means SIGTRAP */
 	bool reset; /* a handler for once was called: the header still has it */
 	pid_t reset_by; /* for this thread: it is past it at its next hit */
 	bool stale; /* the kernel has another action than the one for `own` */

@@ -87,6 +87,30 @@ void unslot_regs(const struct thread *t, void *prstatus)
 		cp_arch_set_pc(prstatus, site->address);
 }
 
+bool unslot_sigcall_regs(struct space *space, struct cp_regs *regs)
+{
+	uint64_t pc;
+
+	if (!space->table->areas.count || !sigcall_site(space, regs, &pc, write_memory))
+		return false;
+	regs->r[cp_arch_host()->pc] = pc;
+	return true;
+}
+
+void unslot_sigcall(struct thread *t)
+{
+	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct cp_regs regs;
+
+	if (!regs_read(t->tid, prstatus))
+		return;
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	if (!unslot_sigcall_regs(t->process->space, &regs))
+		return;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	regs_write(t->tid, prstatus);
+}
+
 void unslot_thread(struct thread *t)
 {
 	struct space *space = t->process->space;

@@ -23,12 +23,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tracer/calls/ask.h"
+#include "tracer/calls/guard.h"
 #include "tracer/calls/inject.h"
 #include "tracer/calls/restart.h"
 #include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/detours.h"
+#include "tracer/memory/unslot.h"
 
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
 #define SIGNALS 64
@@ -62,11 +64,14 @@ static bool blocks_stand_in(uint64_t mask)
 
 /* Is the stand-in, in this mask of the thread's, no more than itself? So it is before the first
  * change, and where a handler that began before it returns to what the program blocked itself.
- * Where an earlier cprof was killed it may mean SIGTRAP since then. */
+ * Who was not held when calls began to go by way of our code may have it from there, and where an
+ * earlier cprof was killed it may mean SIGTRAP since then. */
 static bool is_first(const struct thread *t, uint64_t mask)
 {
-	return !t->process->space->left &&
-	       (!t->stands_in || (blocks_stand_in(mask) && mask == t->first_mask));
+	const struct space *space = t->process->space;
+
+	return !space->left && ((!t->stands_in && !space->translates) ||
+				(blocks_stand_in(mask) && mask == t->first_mask));
 }
 
 /* Changes the mask of a stopped thread. False: it is gone, or its mask is right. */
@@ -148,6 +153,11 @@ static uint64_t given_back(const struct thread *t, uint64_t mask)
 	return cp_sigmask_seen(mask) | (t->first_mask & CP_SIGTRAP_STAND_IN);
 }
 
+bool sigmask_was_taken(const struct thread *t, uint64_t mask)
+{
+	return !t->stands_in && t->first_mask & TRAP_BIT && mask == (t->first_mask & ~TRAP_BIT);
+}
+
 bool sigmask_is_to_give_back(const struct thread *t)
 {
 	uint64_t mask;
@@ -185,10 +195,16 @@ static bool is_to_change(struct thread *t)
 {
 	uint64_t mask = proc_blocked(t->tid);
 
-	if (!t->stands_in)
-		t->first_mask = mask;
 	return (mask & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP)) ||
 	       (blocks_stand_in(mask) && is_first(t, mask));
+}
+
+/* Does it, once our code is not there any more? */
+static bool is_to_change_back(const struct tracer *tr, const struct thread *t)
+{
+	if (t->process->space->left)
+		return blocks_stand_in(proc_blocked(t->tid));
+	return tr->ending && sigmask_is_to_give_back(t);
 }
 
 /* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted? One
@@ -209,7 +225,9 @@ static enum wanted is_wanted(struct tracer *tr, struct thread *t)
 	if (t->process->space->chunks.count && proc_where(tr, t, &pc, &sp) == PROC_BLOCKED &&
 	    detours_in_chunks(t->process->space, pc, 1))
 		return RUNS;
-	return is_to_change(t) && restart_is_bearable(nr, args) ? WAITS : NOT_WANTED;
+	return (is_to_change(t) || is_to_change_back(tr, t)) && restart_is_bearable(nr, args)
+		       ? WAITS
+		       : NOT_WANTED;
 }
 
 static bool is_in(const struct tids *tids, pid_t tid)
@@ -241,23 +259,29 @@ static void choose(struct tracer *tr, const struct injection *in, enum wanted wh
 }
 
 /* A thread that has loaded the number of its call makes it as others will. */
-static void step_back(const struct space *space, struct thread *t)
+static bool step_back_regs(const struct space *space, uint64_t *regs)
 {
-	uint64_t regs[PRSTATUS_MAX / 8];
 	struct cp_syscall_state s;
 	const struct site *site;
 	unsigned i;
 
-	if (!regs_read(t->tid, regs))
-		return;
 	cp_arch_syscall_state(regs, &s);
 	for (i = CP_SIGCALL_JUMP; i <= CP_SIGCALL_JUMP + CP_SIGCALL_BETWEEN; i++) {
 		site = space_site(space, s.pc - i);
 		if (!site || !site->step.sigcall || s.pc >= site->step.resume)
 			continue;
 		cp_arch_set_pc(regs, site->address);
-		regs_write(t->tid, regs);
+		return true;
 	}
+	return false;
+}
+
+static void step_back(struct thread *t)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+
+	if (regs_read(t->tid, regs) && step_back_regs(t->process->space, regs))
+		regs_write(t->tid, regs);
 }
 
 static bool goes_on(struct tracer *tr, pid_t tid)
@@ -311,6 +335,34 @@ static void hold_those(struct tracer *tr, struct injection *in, enum wanted whic
 	cp_vec_free(&tids);
 }
 
+/* Is one not held whose mask is to change? */
+static bool is_one_left(struct tracer *tr, const struct injection *in)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == in->space && t != in->thread &&
+		    !is_in(&in->others, t->tid) && (is_to_change(t) || is_to_change_back(tr, t)) &&
+		    is_wanted(tr, t) != NOT_WANTED)
+			return true;
+	}
+	return false;
+}
+
+/* Who ran when others were looked for that wait, and waits by now, or the other way round. */
+static void hold_rest(struct tracer *tr, struct injection *in, uint64_t deadline)
+{
+	unsigned tries = TRIES;
+
+	while (tries-- && is_one_left(tr, in)) {
+		hold_those(tr, in, WAITS, deadline);
+		hold_those(tr, in, RUNS, deadline);
+	}
+}
+
 void sigmask_hold_others(struct tracer *tr, struct injection *in)
 {
 	uint64_t deadline = cp_now() + BLOCKING_NS;
@@ -319,13 +371,17 @@ void sigmask_hold_others(struct tracer *tr, struct injection *in)
 	in->running = in->unseen = 0;
 	hold_those(tr, in, WAITS, deadline); /* one by one: each is put right then */
 	hold_those(tr, in, RUNS, deadline);
+	hold_rest(tr, in, deadline);
 	cp_debug("%zu threads of %d hold still, %u do not", in->others.count, (int)in->space->pid,
 		 in->running);
 }
 
 void sigmask_hold_woken(struct tracer *tr, struct injection *in)
 {
-	hold_those(tr, in, RUNS, cp_now() + BLOCKING_NS);
+	uint64_t deadline = cp_now() + BLOCKING_NS;
+
+	hold_those(tr, in, RUNS, deadline);
+	hold_rest(tr, in, deadline);
 }
 
 void sigmask_let_others_run(struct tracer *tr, struct injection *in)
@@ -342,7 +398,9 @@ void sigmask_let_others_run(struct tracer *tr, struct injection *in)
 	in->running = 0;
 }
 
-static void change_held(struct tracer *tr, const struct injection *in)
+/* Does `held` to those that are held with in->thread, `standing` to who is at a hit. */
+static void visit(struct tracer *tr, const struct injection *in, void (*held)(struct thread *t),
+		  void (*standing)(struct thread *t))
 {
 	uint64_t key, value;
 	size_t cursor = 0, i;
@@ -350,16 +408,62 @@ static void change_held(struct tracer *tr, const struct injection *in)
 	for (i = 0; i < in->others.count; i++) {
 		struct thread *t = thread_find(tr, in->others.items[i]);
 
-		if (!t)
-			continue;
-		sigmask_change(t);
-		step_back(in->space, t);
+		if (t)
+			held(t);
 	}
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
 		if (t->process->space == in->space && t != in->thread && t->state == THREAD_HELD)
-			sigmask_change(t);
+			standing(t);
+	}
+}
+
+static void change_and_step_back(struct thread *t)
+{
+	sigmask_change(t);
+	step_back(t);
+}
+
+static void change_held(struct tracer *tr, const struct injection *in)
+{
+	visit(tr, in, change_and_step_back, sigmask_change);
+}
+
+/* What another cprof left behind knows of no thread what it blocked before. */
+static void change_back(struct thread *t)
+{
+	if (t->process->space->left) {
+		change_mask(t->tid, cp_sigmask_seen);
+		return;
+	}
+	unslot_sigcall(t);
+	sigmask_give_back_to(t);
+}
+
+void sigmask_change_back(struct tracer *tr, struct injection *in)
+{
+	struct cp_regs regs;
+
+	visit(tr, in, change_back, change_back);
+	cp_arch_regs_from_prstatus(in->regs, &regs);
+	if (unslot_sigcall_regs(in->space, &regs)) {
+		cp_arch_regs_to_prstatus(&regs, in->regs);
+		guard_renew(in);
+	}
+}
+
+/* Before anything changes: what the stand-in is to whoever can't be held. */
+static void note_masks(struct tracer *tr, const struct space *space)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (!space->translates && cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == space && !t->stands_in)
+			t->first_mask = proc_blocked(t->tid);
 	}
 }
 
@@ -367,11 +471,14 @@ void sigmask_begin(struct tracer *tr, struct injection *in)
 {
 	uint64_t mask;
 
+	note_masks(tr, in->space);
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
 	mask = change_for(in->thread, in->mask);
 	if (mask != in->mask)
 		inject_set_mask(in, mask);
+	if (step_back_regs(in->space, in->regs))
+		guard_renew(in);
 }
 
 /* ---- handlers ---- */

@@ -407,11 +407,15 @@ bool trap_remove(struct tracer *tr, struct space *space)
 	out = is_out_of_detours(&in);
 	if (out)
 		give_action_back(space, &in);
+	/* Nobody reads a mask, or an action's, that nobody translates. */
+	if (out)
+		sigmask_change_back(tr, &in);
 	sites_clean(space, false);
 	jumps_unmap(tr, &in);
-	sigmask_let_others_run(tr, &in);
 	if (out)
 		sigmask_end(&in);
+	space->translates &= !out;
+	sigmask_let_others_run(tr, &in);
 	ask_end(tr, &in);
 	return out;
 }
@@ -447,6 +451,7 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 		cp_restore_memory(in->space->pid, in->space->mem, false);
 	else
 		cp_restore_end(in->space->pid, in->space->mem);
+	sigmask_change_back(tr, in);
 	sigmask_let_others_run(tr, in);
 	sigmask_end_all(tr, in);
 	return true;
@@ -729,7 +734,7 @@ void trap_keep(struct tracer *tr, struct thread *t)
 		write_own(space);
 		space->reset = false;
 	}
-	gone = !proc_catches(t->tid, SIGTRAP);
+	gone = !proc_catches(t->tid, SIGTRAP) || (first && sigmask_was_taken(t, mask));
 	if (gone ? !block_again(t, mask, first, changed) : !space->stale)
 		return;
 	if (!inject_here(tr, t, &in))
