@@ -100,13 +100,24 @@ static size_t read_core(void *ctx, uint64_t address, void *buffer, size_t size)
 
 /* ---- variables ---- */
 
+static struct cp_placed_image program_of(const struct cp_inspected *in)
+{
+	const struct cp_object *o;
+
+	cp_vec_for_each(&in->objects.list, o)
+		if (o->program)
+			return (struct cp_placed_image){ o->image, o->bias };
+	return (struct cp_placed_image){ 0 };
+}
+
 struct cp_thing cp_inspected_global(struct cp_inspected *in, const struct cp_object *object,
 				    const struct cp_global *global)
 {
 	const struct cp_statics statics = { .memory = &in->memory,
 					    .threads = in->pid || in->core ? &in->threads : NULL,
 					    .tid = in->tid,
-					    .arena = &in->arena };
+					    .arena = &in->arena,
+					    .program = program_of(in) };
 	const struct cp_placed_image of = { object->image, object->bias };
 
 	return cp_static_thing(&statics, &of, object->program, global);

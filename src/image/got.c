@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "image/elfsymbols.h"
+#include "image/jit.h"
 #include "image/internal.h"
 
 #define MAX_RELOCATIONS (UINT64_C(512) << 20)
@@ -37,6 +38,15 @@ static bool is_elsewhere(const Elf64_Sym *sym)
 
 	return sym->st_shndx == SHN_UNDEF && type != STT_OBJECT && type != STT_TLS &&
 	       (type != STT_NOTYPE || ELF64_ST_BIND(sym->st_info) != STB_WEAK);
+}
+
+/* Its own symbol lies where it is applied: what a library has of that name is copied there. */
+static uint64_t copied(const struct cp_relocation *r, const Elf64_Sym *sym)
+{
+	return sym->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(sym->st_info) == STT_OBJECT &&
+			       sym->st_value == r->at
+		       ? sym->st_size
+		       : 0;
 }
 
 bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
@@ -62,6 +72,7 @@ bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
 		r.symbol = symbol != 0;
 		r.name = symbol && named ? cp_elf_symbol(&symbols, symbol, &sym) : NULL;
 		r.elsewhere = r.name && is_elsewhere(&sym);
+		r.copied = r.name ? copied(&r, &sym) : 0;
 		if (!fn(ctx, &r))
 			return false;
 	}
@@ -102,6 +113,38 @@ bool cp_elf_got(struct cp_elf *elf, cp_got_word_fn fn, void *ctx)
 	for (i = 1; ok && t.count && i < elf->section_count; i++)
 		ok = cp_elf_each_relocation(elf, &elf->sections[i], tell, &t);
 	return ok;
+}
+
+/* The library may have several names for it, of which the program knows one. */
+struct copy {
+	struct cp_image *library;
+	struct cp_vaddr at, found;
+};
+
+static bool is_other_copy(void *ctx, const struct cp_relocation *r)
+{
+	struct copy *c = ctx;
+	struct cp_vaddr theirs;
+
+	if (!r->copied || !cp_image_variable(c->library, r->name, &theirs) || c->at.v < theirs.v ||
+	    c->at.v - theirs.v >= r->copied)
+		return true;
+	c->found.v = r->at + (c->at.v - theirs.v);
+	return false;
+}
+
+bool cp_image_copy(struct cp_image *program, struct cp_image *library, struct cp_vaddr at,
+		   struct cp_vaddr *ret)
+{
+	struct copy c = { .library = library, .at = at };
+	struct cp_elf *elf = program->elf;
+	size_t i = 1;
+
+	while (i < elf->section_count &&
+	       cp_elf_each_relocation(elf, &elf->sections[i], is_other_copy, &c))
+		i++;
+	*ret = c.found;
+	return c.found.v != 0;
 }
 
 bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx)

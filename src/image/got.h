@@ -13,6 +13,8 @@ struct cp_relocation {
 	const char *name; /* of its symbol, while the file is open; NULL: none, or not known */
 	bool symbol; /* it has one */
 	bool elsewhere; /* which another object defines, and which may be a function */
+	uint64_t
+		copied; /* bytes of a library's variable that the program keeps there; 0: it is none */
 	size_t index; /* in its section */
 };
 /* The answer false means enough, and is that of cp_elf_each_relocation() then. */

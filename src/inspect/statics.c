@@ -107,6 +107,17 @@ bool cp_static_is_of_threads(const struct cp_global *global)
 	       cp_location_is_of_thread(at->expr, at->size);
 }
 
+/* Where it is for everybody: in its image, or where the program has a copy of it. */
+static uint64_t copy_of(const struct asked *a, uint64_t address)
+{
+	const struct cp_placed_image *program = &a->statics->program;
+	struct cp_vaddr at = { address - a->of->bias };
+
+	return !a->program && program->image && cp_image_copy(program->image, a->of->image, at, &at)
+		       ? at.v + program->bias
+		       : address;
+}
+
 struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct cp_placed_image *of,
 				bool program, const struct cp_global *global)
 {
@@ -133,7 +144,7 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 					  .bytes = cp_arena_alloc(statics->arena, 1),
 					  .source = CPROF_SOURCE_CONST };
 	if (global->gone && global->external && cp_image_variable(of->image, v->name, &symbol))
-		return cp_thing_at(v->type, symbol.v + of->bias);
+		return cp_thing_at(v->type, copy_of(&asked, symbol.v + of->bias));
 	if (global->gone)
 		return lacking(v->type, CPROF_VALUE_OPTIMIZED_OUT);
 	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK ||
@@ -141,7 +152,9 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 		return asked.initial ? initial_of(&asked, v->type)
 				     : lacking(v->type,
 					       asked.error ? asked.error : CPROF_VALUE_UNAVAILABLE);
-	thing = cp_thing_at(v->type, parts[0].value);
+	thing = cp_thing_at(v->type, global->external && !cp_static_is_of_threads(global)
+					     ? copy_of(&asked, parts[0].value)
+					     : parts[0].value);
 	if (cp_type_has_flexible(v->type))
 		thing.extent = cp_image_variable_size(of->image, (struct cp_vaddr){ thing.address -
 										    of->bias });

@@ -17,6 +17,8 @@ struct cp_statics {
 	const struct cp_thread_library *threads; /* NULL: a file, in which no thread is */
 	pid_t tid; /* whose thread-local variables are meant */
 	struct cp_arena *arena; /* of initial values */
+	struct cp_placed_image
+		program; /* where copies of libraries' may be; image NULL: not known */
 };
 
 /* Where a variable of the image `of` is, whose process `program` began; an error where it

@@ -670,3 +670,35 @@ END
 	separately "$CPROF" inspect near countr
 	[[ $stderr == *"did you mean counter?"* ]] || complain "$stderr"
 }
+
+# A program has copies of what it uses of its libraries' variables, and these use the copy.
+@test "variables of libraries that the program has a copy of are read there" {
+	needs gcc gdb
+	printf '%s\n' 'int counter = 7; extern int other __attribute__((alias("counter")));' \
+		'struct pair { int a, b[3]; } pair = { 1, { 2, 3, 4 } }; int apart = 9;' \
+		'void count(void) { counter++; pair.b[1] = counter; apart++; }' >shared.c
+	printf '%s\n' '#include <getopt.h>' '#include <stdio.h>' '#include <unistd.h>' \
+		'extern int counter; extern struct pair { int a, b[3]; } pair; void count(void);' \
+		'int main(int argc, char **argv) {' 'while (getopt(argc, argv, "ab:") != -1) ;' \
+		'counter = 41; count();' \
+		'printf("%d %d {a=%d, b={%d, %d, %d}} 10\n", optind, counter, pair.a, pair.b[0], pair.b[1], pair.b[2]);' \
+		'fflush(stdout); return (int)read(0, &argc, 1); }' >copies.c
+	gcc -g -shared -fPIC -o libshared.so shared.c
+	mkfifo hold
+	for how in "-g" "-g -no-pie" "-s"; do
+		# shellcheck disable=SC2086
+		gcc $how -o copies copies.c -L. -lshared -Wl,-rpath,"$PWD"
+		./copies -a -b 1 x <hold >out 3>&- &
+		exec {end}>hold
+		until_true grep -q 10 out
+		"$CPROF" inspect $! optind counter pair apart | grep ' = ' | sed 's/.* = //' | tr '\n' ' ' >read
+		assert_equal "$how: $(sed 's/ $//' read)" "$how: $(cat out)"
+		"$CPROF" inspect $! other '&counter' | grep ' = ' >read
+		gdb -q -nx -batch -iex 'set debuginfod enabled off' -p $! -ex 'print &counter' -ex 'generate-core-file core' 2>/dev/null >said
+		assert_equal "$(sed -n 's/^&counter = \(0x[0-9a-f]*\).*/\1/p' read)" "$(sed -n 's/.* \(0x[0-9a-f]*\) <counter.*/\1/p' said)"
+		grep -qx 'other = 42' read
+		[ "$("$CPROF" inspect core counter 2>/dev/null | head -n 1)" = 'counter = 42' ]
+		exec {end}>&-
+		wait $!
+	done
+}

@@ -132,12 +132,29 @@ static struct cp_thread_library thread_library(const cprof_process *p)
 	return library;
 }
 
+static struct cp_placed_image program_of(const cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *in = p->images.items[i];
+
+		if (in->mapped && is_of(p, in))
+			return (struct cp_placed_image){ in->assembly->image, in->bias };
+	}
+	return (struct cp_placed_image){ 0 };
+}
+
 /* The C library is looked at for variables of threads alone. */
 static struct cp_statics statics_of(const cprof_process *p, const struct cp_thread_library *library,
 				    int32_t tid, struct cp_arena *arena)
 {
 	return (struct cp_statics){
-		.memory = &p->memory, .threads = library, .tid = tid, .arena = arena
+		.memory = &p->memory,
+		.threads = library,
+		.tid = tid,
+		.arena = arena,
+		.program = program_of(p),
 	};
 }
 
