@@ -147,6 +147,9 @@ struct cp_link_shared {
 	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
 	_Atomic uint64_t wake_at; /* where the tail is to be for a WAKE of the tracer; 0: none */
 	_Atomic uint32_t abandoned; /* by the tracer: the controller did not read its events */
+	_Atomic uint32_t launched; /* the program is ours: it may wait */
+	_Atomic uint64_t
+		working_ns; /* when it last said that it works out a launched program's code */
 	_Atomic uint64_t beat_ns, beat_ticks; /* when it last said that it reads; for so long */
 	struct cp_link_stats stats;
 	/* By slot: the address where the thread's stack ends, as the last

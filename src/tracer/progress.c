@@ -9,32 +9,13 @@
 #include "tracer/memory/space.h"
 
 /* A controller that reads nothing for so long, though there is something to
- * read, counts as dead; if it uses CPU time meanwhile, after five times that:
- * it may have to share its CPU with thousands. */
+ * read, counts as dead; if it uses CPU time meanwhile, or would, after five times that:
+ * it may have to share its CPU with thousands. Of a program that we launched it is five times
+ * that of CPU time, and none as long as it says that it gets on with the program's code. */
 #define CONTROLLER_HANGS_NS (2 * CP_NS_PER_S)
 /* It is late by so much before we say for it that it reads, and may be late by so much at most. */
 #define BEAT_LATE_NS (250 * CP_NS_PER_MS)
 #define BEAT_LATEST_NS (30 * CP_NS_PER_S)
-
-bool progress_ended(struct tracer *tr, uint64_t now)
-{
-	uint64_t tail = tr->link->shared->tail, cpu;
-	uint64_t work_until;
-
-	if (tail != tr->tail_seen || tail == tr->link->shared->head) {
-		tr->tail_seen = tail;
-		tr->tail_ns = tr->tail_moved_ns = now;
-	}
-	if (now - tr->tail_ns <= CONTROLLER_HANGS_NS || now <= tr->rest_until_ns)
-		return false;
-	cpu = proc_cpu_clock(tr->controller);
-	work_until = tr->tail_moved_ns + 5 * CONTROLLER_HANGS_NS;
-	if (cpu == tr->controller_cpu || (now > work_until && now > tr->work_until_ns))
-		return true;
-	tr->controller_cpu = cpu;
-	tr->tail_ns = now;
-	return false;
-}
 
 /* Does it run, or would it if it had a CPU or its disk? Not so: it was stopped. */
 static bool is_running(pid_t pid)
@@ -43,6 +24,38 @@ static bool is_running(pid_t pid)
 
 	return cp_file_stat_field(pid, 3, state, sizeof(state)) &&
 	       (state[0] == 'R' || state[0] == 'D');
+}
+
+/* Has it worked, without reading anything, for longer than it may? */
+static bool is_too_long(const struct tracer *tr, uint64_t now, uint64_t cpu)
+{
+	if (now <= tr->work_until_ns)
+		return false;
+	return !tr->link->shared->launched ? now > tr->tail_moved_ns + 5 * CONTROLLER_HANGS_NS
+					   : cpu > tr->moved_cpu + 5 * CONTROLLER_HANGS_NS;
+}
+
+bool progress_ended(struct tracer *tr, uint64_t now)
+{
+	const struct cp_link_shared *shared = tr->link->shared;
+	uint64_t tail = shared->tail, cpu;
+
+	if (tail != tr->tail_seen || tail == shared->head ||
+	    now < shared->working_ns + CONTROLLER_HANGS_NS) {
+		tr->tail_seen = tail;
+		tr->tail_ns = tr->tail_moved_ns = now;
+		tr->moved_cpu = 0;
+	}
+	if (now - tr->tail_ns <= CONTROLLER_HANGS_NS || now <= tr->rest_until_ns)
+		return false;
+	cpu = proc_cpu_clock(tr->controller);
+	if (!tr->moved_cpu) /* it may have worked for a moment by then */
+		tr->moved_cpu = cpu;
+	if ((cpu == tr->controller_cpu && !is_running(tr->controller)) || is_too_long(tr, now, cpu))
+		return true;
+	tr->controller_cpu = cpu;
+	tr->tail_ns = now;
+	return false;
 }
 
 void progress_believe(struct tracer *tr, uint64_t now)

@@ -324,6 +324,15 @@ void engine_initialized(cprof_session *s)
 	engine_raise0(s, runtime_initialized);
 }
 
+/* It was held while what is new was worked out, which is no time of the calls that it is in. */
+static void note_hold(cprof_thread *t, const struct engine_hit *hit)
+{
+	uint64_t now = cp_now();
+
+	if (t && now > hit->event->e.ts_ns)
+		t->account.lost_ns += now - hit->event->e.ts_ns;
+}
+
 static void on_hit(cprof_session *s, const struct engine_hit *hit)
 {
 	cprof_process *p = s->current.process;
@@ -338,6 +347,7 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 	p->life.beginning = true;
 	engine_maps_look(p);
 	p->life.beginning = false;
+	note_hold(s->current.thread, hit);
 	engine_tell_images(p); /* the mappings were perhaps read while the linker was at work */
 	if (!s->life.initialized && p->pid == s->target && engine_linker_done(p))
 		engine_initialized(s);

@@ -54,6 +54,9 @@ void engine_haste_end(cprof_process *p)
 static void look(struct engine_haste *h, pid_t pid, uint64_t now)
 {
 	h->looked_ns = now;
+	/* Who was there before us is not to wait for that for long. */
+	if (h->of->session->child)
+		h->of->session->link.shared->working_ns = now;
 	if (!is_asked_to_end(pid))
 		h->asked_ns = 0;
 	else if (!h->asked_ns)

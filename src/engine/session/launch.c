@@ -133,6 +133,7 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 	if (child < 0)
 		return cp_error_new(CP_ERR_IO, errno, "start a process");
 	s->child = s->target = child;
+	s->link.shared->launched = 1;
 	s->command = copy_argv(argv);
 	err = seize_child(s, child);
 	if (err) {

@@ -268,7 +268,8 @@ struct tracer {
 	/* the controller's progress */
 	pid_t controller;
 	uint64_t tail_seen, tail_ns, tail_moved_ns;
-	uint64_t controller_cpu; /* its CPU time when it was last found slow */
+	/* Its CPU time when it was last found slow, and first since it read (0: it was not yet). */
+	uint64_t controller_cpu, moved_cpu;
 	uint64_t rest_until_ns, work_until_ns; /* until when it may do other things */
 	uint64_t believed_ns; /* when it was last looked at for who waits for room */
 	/* The sample that is being captured, at the ring's head: unpublished, so an
