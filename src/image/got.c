@@ -15,7 +15,6 @@
 
 #include "base/text.h"
 #include "image/elfsymbols.h"
-#include "image/jit.h"
 #include "image/internal.h"
 
 #define MAX_RELOCATIONS (UINT64_C(512) << 20)
@@ -113,38 +112,6 @@ bool cp_elf_got(struct cp_elf *elf, cp_got_word_fn fn, void *ctx)
 	for (i = 1; ok && t.count && i < elf->section_count; i++)
 		ok = cp_elf_each_relocation(elf, &elf->sections[i], tell, &t);
 	return ok;
-}
-
-/* The library may have several names for it, of which the program knows one. */
-struct copy {
-	struct cp_image *library;
-	struct cp_vaddr at, found;
-};
-
-static bool is_other_copy(void *ctx, const struct cp_relocation *r)
-{
-	struct copy *c = ctx;
-	struct cp_vaddr theirs;
-
-	if (!r->copied || !cp_image_variable(c->library, r->name, &theirs) || c->at.v < theirs.v ||
-	    c->at.v - theirs.v >= r->copied)
-		return true;
-	c->found.v = r->at + (c->at.v - theirs.v);
-	return false;
-}
-
-bool cp_image_copy(struct cp_image *program, struct cp_image *library, struct cp_vaddr at,
-		   struct cp_vaddr *ret)
-{
-	struct copy c = { .library = library, .at = at };
-	struct cp_elf *elf = program->elf;
-	size_t i = 1;
-
-	while (i < elf->section_count &&
-	       cp_elf_each_relocation(elf, &elf->sections[i], is_other_copy, &c))
-		i++;
-	*ret = c.found;
-	return c.found.v != 0;
 }
 
 bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx)

@@ -141,12 +141,6 @@ struct cp_got_word {
 typedef bool (*cp_got_word_fn)(void *ctx, const struct cp_got_word *word);
 bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx);
 
-/* A program that was linked without regard to where libraries are (which gcc's are, position
- * independent or not) has a copy of variables of theirs that it uses, and everybody uses that.
- * Where the one of `library` at `at` is in `program`; false: there is none. */
-bool cp_image_copy(struct cp_image *program, struct cp_image *library, struct cp_vaddr at,
-		   struct cp_vaddr *ret);
-
 /* The static variable that covers `at`, demangled, and how far in it that is; to be
  * free()d. NULL: none, or no symbol tells. */
 char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);

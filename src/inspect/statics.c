@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "image/copies.h"
 #include "image/find.h"
 #include "image/jit.h"
 #include "image/location.h"

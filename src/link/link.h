@@ -147,9 +147,7 @@ struct cp_link_shared {
 	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
 	_Atomic uint64_t wake_at; /* where the tail is to be for a WAKE of the tracer; 0: none */
 	_Atomic uint32_t abandoned; /* by the tracer: the controller did not read its events */
-	_Atomic uint32_t launched; /* the program is ours: it may wait */
-	_Atomic uint64_t
-		working_ns; /* when it last said that it works out a launched program's code */
+	_Atomic uint64_t working_ns; /* of a launched program, else 0: its code is worked out */
 	_Atomic uint64_t beat_ns, beat_ticks; /* when it last said that it reads; for so long */
 	struct cp_link_stats stats;
 	/* By slot: the address where the thread's stack ends, as the last
@@ -157,9 +155,8 @@ struct cp_link_shared {
 	_Atomic uint64_t stack_end[CP_LINK_SLOTS];
 	/* The thread's own stack lies between this and stack_end; 0 unknown. */
 	_Atomic uint64_t stack_low[CP_LINK_SLOTS];
-	/* The address at which, on an alternate signal stack, the kernel keeps the
-	 * stack pointer that it interrupted, as a walk found it there; 0 unknown. The
-	 * kernel puts it in the same place each time. */
+	/* The address at which, on an alternate signal stack, the kernel keeps, each time, the
+	 * stack pointer that it interrupted, as a walk found it there; 0 unknown. */
 	_Atomic uint64_t stack_link[CP_LINK_SLOTS];
 	/* Hits that a walk found to be on the thread's own stack (cp_hit_place()), each
 	 * where its number says. Written by the controller. */

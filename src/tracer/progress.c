@@ -31,8 +31,8 @@ static bool is_too_long(const struct tracer *tr, uint64_t now, uint64_t cpu)
 {
 	if (now <= tr->work_until_ns)
 		return false;
-	return !tr->link->shared->launched ? now > tr->tail_moved_ns + 5 * CONTROLLER_HANGS_NS
-					   : cpu > tr->moved_cpu + 5 * CONTROLLER_HANGS_NS;
+	return !tr->link->shared->working_ns ? now > tr->tail_moved_ns + 5 * CONTROLLER_HANGS_NS
+					     : cpu > tr->moved_cpu + 5 * CONTROLLER_HANGS_NS;
 }
 
 bool progress_ended(struct tracer *tr, uint64_t now)

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "engine/probes/trace.h"
@@ -133,7 +134,7 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 	if (child < 0)
 		return cp_error_new(CP_ERR_IO, errno, "start a process");
 	s->child = s->target = child;
-	s->link.shared->launched = 1;
+	s->link.shared->working_ns = cp_now();
 	s->command = copy_argv(argv);
 	err = seize_child(s, child);
 	if (err) {
