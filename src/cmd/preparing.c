@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/preparing.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,16 +13,6 @@
 
 #define COLUMNS 80u /* of a terminal that does not say how wide it is */
 
-/* From the background it would go across what somebody types; and standard error may be kept
- * from the terminal meanwhile (cmd/keeping.h). */
-static bool is_drawable(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp() && term && *term &&
-	       strcmp(term, "dumb") != 0;
-}
-
 /* One that does not fit would be left behind, for it is written again from its own line's
  * beginning. */
 static void tell(const char *path, size_t done, size_t of, void *data)
@@ -33,7 +22,8 @@ static void tell(const char *path, size_t done, size_t of, void *data)
 	struct cp_buf line CP_CLEANUP(cp_buf_free) = { 0 };
 
 	(void)data;
-	if (!is_drawable())
+	/* Standard error may be kept from the terminal meanwhile (cmd/keeping.h). */
+	if (!cp_terminal_is_drawable(STDERR_FILENO))
 		return;
 	if (!path) {
 		if (write(STDERR_FILENO, "\r\033[K", 4) < 0) {

@@ -46,6 +46,14 @@ struct cp_terminal cp_terminal_of(int fd)
 	return t;
 }
 
+bool cp_terminal_is_drawable(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && tcgetpgrp(fd) == getpgrp() && term && *term &&
+	       strcmp(term, "dumb") != 0;
+}
+
 /* A locale that is not installed is what its name says. */
 static bool is_utf8_named(void)
 {

@@ -20,6 +20,10 @@ struct cp_terminal {
 
 struct cp_terminal cp_terminal_of(int fd);
 
+/* Can it be drawn on: a terminal that moves its cursor, and we are in the foreground? From the
+ * background it would stop us, or go across what somebody types. */
+bool cp_terminal_is_drawable(int fd);
+
 /* Does the locale have no more than ASCII? */
 bool cp_terminal_is_ascii(void);
 /* Writes text for a person, as the locale can have it; false: it could not. */

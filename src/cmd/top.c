@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,13 +96,9 @@ static bool prepare(cprof_session *s, void *data)
 	return false;
 }
 
-/* Can the terminal be drawn on? Not from the background: it would stop us. */
 static bool is_drawable(void)
 {
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && tcgetpgrp(STDOUT_FILENO) == getpgrp() && term && *term &&
-	       strcmp(term, "dumb") != 0 && cp_screen_can(STDOUT_FILENO);
+	return cp_terminal_is_drawable(STDOUT_FILENO) && cp_screen_can(STDOUT_FILENO);
 }
 
 static void launching(void *data)

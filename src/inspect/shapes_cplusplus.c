@@ -4,7 +4,8 @@
  */
 #include "inspect/shapes_cplusplus.h"
 
-#define TERM(name) [CP_TERM_##name]
+#include "inspect/shape_rows.h"
+
 /* libstdc++'s iterators, constant or not. */
 #define TREE_ITERATOR(of) \
 	{ \
@@ -23,13 +24,6 @@
 		{ \
 			TERM(value) = "($1 *)&_M_cur->_M_storage", TERM(when) = "_M_cur", \
 			TERM(none) = "end", \
-		} \
-	}
-#define VALUE(type, term) \
-	{ \
-		type, CP_SHAPE_VALUE, \
-		{ \
-			TERM(value) = term \
 		} \
 	}
 

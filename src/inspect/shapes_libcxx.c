@@ -6,14 +6,8 @@
  */
 #include "inspect/shapes_libcxx.h"
 
-#define TERM(name) [CP_TERM_##name]
-#define VALUE(type, term) \
-	{ \
-		type, CP_SHAPE_VALUE, \
-		{ \
-			TERM(value) = term \
-		} \
-	}
+#include "inspect/shape_rows.h"
+
 #define CHOICE(type, condition, term, otherwise) \
 	{ \
 		type, CP_SHAPE_CHOICE, \

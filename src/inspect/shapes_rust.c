@@ -4,7 +4,7 @@
  */
 #include "inspect/shapes_rust.h"
 
-#define TERM(name) [CP_TERM_##name]
+#include "inspect/shape_rows.h"
 
 /* clang-format off: one line a term */
 const struct cp_shape_row cp_shapes_rust[] = {
