@@ -691,12 +691,12 @@ END
 		./copies -a -b 1 x <hold >out 3>&- &
 		exec {end}>hold
 		until_true grep -q 10 out
-		"$CPROF" inspect $! optind counter pair apart | grep ' = ' | sed 's/.* = //' | tr '\n' ' ' >read
-		assert_equal "$how: $(sed 's/ $//' read)" "$how: $(cat out)"
-		"$CPROF" inspect $! other '&counter' | grep ' = ' >read
+		"$CPROF" inspect $! optind counter pair apart | grep ' = ' | sed 's/.* = //' | tr '\n' ' ' >values
+		assert_equal "$how: $(sed 's/ $//' values)" "$how: $(cat out)"
+		"$CPROF" inspect $! other '&counter' | grep ' = ' >values
 		gdb -q -nx -batch -iex 'set debuginfod enabled off' -p $! -ex 'print &counter' -ex 'generate-core-file core' 2>/dev/null >said
-		assert_equal "$(sed -n 's/^&counter = \(0x[0-9a-f]*\).*/\1/p' read)" "$(sed -n 's/.* \(0x[0-9a-f]*\) <counter.*/\1/p' said)"
-		grep -qx 'other = 42' read
+		assert_equal "$(sed -n 's/^&counter = \(0x[0-9a-f]*\).*/\1/p' values)" "$(sed -n 's/.* \(0x[0-9a-f]*\) <counter.*/\1/p' said)"
+		grep -qx 'other = 42' values
 		[ "$("$CPROF" inspect core counter 2>/dev/null | head -n 1)" = 'counter = 42' ]
 		exec {end}>&-
 		wait $!
