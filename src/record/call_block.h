@@ -171,11 +171,12 @@ static inline void cp_call_callee(struct cp_call_callees *c, unsigned rank, uint
 /* Of calls by detours that took so long in a trial. */
 static inline struct cp_call_costs cp_call_costs_by(uint64_t within_ns, uint64_t whole_ns)
 {
-	return (struct cp_call_costs){ .own_ps = (uint32_t)within_ns * 1000,
-				       .inner_ps = (uint32_t)whole_ns * 1000,
-				       .own_doubt_ps = (uint32_t)within_ns * 1000,
+	uint32_t least = (uint32_t)(CP_TAKEN_LEAST * 1000 * (double)whole_ns);
+
+	return (struct cp_call_costs){ .inner_ps = least,
+				       .own_doubt_ps = (uint32_t)within_ns * 1000 * CP_TAKEN_MOST,
 				       .inner_doubt_ps =
-					       (uint32_t)whole_ns * 1000 * (CP_TAKEN_MOST - 1) };
+					       (uint32_t)whole_ns * 1000 * CP_TAKEN_MOST - least };
 }
 
 /* Sets what `costs` come to, of a call with so many inside: what is certain, and how much

@@ -74,7 +74,7 @@ static inline void settle(const struct cp_call_costs *costs, uint64_t inner, uin
 
 	if (certain >= duration_ns) {
 		*overhead_ret = duration_ns;
-		*uncertain_ret = 0;
+		*uncertain_ret = more > 0;
 		return;
 	}
 	rest = duration_ns - certain;

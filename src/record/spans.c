@@ -172,9 +172,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 /* What is known when all else of it is. */
 static inline void settle(struct cp_span *span)
 {
-	span->net_ns =
-		span->duration_ns -
-		(span->overhead_ns < span->duration_ns ? span->overhead_ns : span->duration_ns);
+	cp_span_set_net(span);
 	if (!span->outer)
 		return;
 	span->outer->inner_ns += span->hidden ? span->inner_ns : cp_span_likely(span);
@@ -308,7 +306,7 @@ const struct cp_record_call *cp_span_make_right(const struct cp_record_call *sai
 	*right = *said;
 	if (right->duration_ns > right->ts_ns)
 		right->duration_ns = 0;
-	if (right->uncertain_ns > right->duration_ns)
+	if (right->uncertain_ns > right->duration_ns + CP_TIME_FINEST)
 		right->uncertain_ns = right->duration_ns;
 	return right;
 }

@@ -54,6 +54,15 @@ struct cp_span {
 	uint32_t caller, node; /* likewise */
 };
 
+/* Sets net_ns; of a bound that is below what times are known to, also uncertain_ns. */
+static inline void cp_span_set_net(struct cp_span *span)
+{
+	span->net_ns =
+		span->duration_ns > span->overhead_ns ? span->duration_ns - span->overhead_ns : 0;
+	if (span->uncertain_ns && span->net_ns < CP_TIME_FINEST)
+		span->net_ns = span->uncertain_ns = CP_TIME_FINEST;
+}
+
 /* From what is shown of a bound to the middle between that and what it is at least. */
 static inline uint64_t cp_span_room(const struct cp_span *span)
 {
@@ -139,7 +148,8 @@ const struct cp_record_call *cp_span_make_right(const struct cp_record_call *sai
 static inline const struct cp_record_call *cp_span_put_right(const struct cp_record_call *said,
 							     struct cp_record_call *right)
 {
-	if (said->duration_ns <= said->ts_ns && said->uncertain_ns <= said->duration_ns)
+	if (said->duration_ns <= said->ts_ns &&
+	    said->uncertain_ns <= said->duration_ns + CP_TIME_FINEST)
 		return said;
 	return cp_span_make_right(said, right);
 }

@@ -17,6 +17,8 @@ import math
 import statistics
 import sys
 
+FINEST = 16  # ns: of a single call nothing shorter is known, so no bound is less
+
 
 def read(path):
     with open(path, encoding="utf-8") as file:
@@ -71,10 +73,12 @@ def add_up(events, length):
             assert stack[-1][0] == e["function"] and e["ts_ns"] - stack[-1][3] == e["duration_ns"], e
             net = e["duration_ns"] - min(e["overhead_ns"], e["duration_ns"])
             uncertain = e.get("uncertain_ns", 0)
+            if uncertain and net < FINEST:
+                net = uncertain = FINEST
             sums[e["function"]].times.append(net)
             sums[e["function"]].likely.append(net - uncertain // 2)
             sums[e["function"]].over.add(net - uncertain // 2, uncertain // 2)
-            end(stack, sums, net, e.get("uncertain_ns", 0))
+            end(stack, sums, net, uncertain)
             if len(stack) == 1:
                 overheads[e["tid"]] += e["overhead_ns"]
                 uncertains[e["tid"]] += e.get("uncertain_ns", 0)

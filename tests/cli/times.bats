@@ -52,6 +52,27 @@ many_inside() {
 	assert_equal "$(sort said | uniq -c | tr -s ' ')" " ${#ways[@]} \"fine\""
 }
 
+# A chain of multiplications is all that inner does: a detour is nearly hidden behind it, and
+# what it takes elsewhere is not what is to be subtracted here.
+@test "what detours hide behind is not subtracted" {
+	local way own
+	many_inside
+	sed -i 's/for (int i = 0; i < 20; i++) sum += n;/unsigned x = n; __asm__ volatile(".rept 18; imul %0, %0; .endr" : "+r"(x));/' inside.c
+	gcc -g -O1 -o inside inside.c
+	own=$(./inside)
+	for way in '' --stack --summary; do
+		# shellcheck disable=SC2086 # words
+		"$CPROF" run -q -o x.data --max-rate=0 -t inner,middle,outer $way -- ./inside >/dev/null
+		"$CPROF" report --json --limit=0 x.data | jq -c --arg way "$way" --argjson own "$own" '
+			.calls.functions | map(select(.function == "inner" or .function == "outer")) |
+			{least: map(.min_ns), outer: map(select(.function == "outer").min_ns)[0],
+			 bounds: map(.upper_bounds // [] | contains(["min_ns"]))} |
+			if (.bounds | all) and .outer >= 0.9 * $own and (.least | min) >= 16 then "fine"
+			else "\($way): \(.) of \($own)" end'
+	done >said
+	assert_equal "$(sort said | uniq -c | tr -s ' ')" ' 3 "fine"'
+}
+
 @test "what a call by detours takes is tried out, and only where there are some" {
 	many_inside
 	"$CPROF" run -q -o x.data -t inner,middle,outer -- ./inside >/dev/null

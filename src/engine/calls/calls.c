@@ -249,8 +249,8 @@ static struct cp_taken taken_since(const cprof_session *s, const struct cp_taken
 	const struct engine_hit *hit = s->current.hit;
 	double within = hit && hit->recorded ? s->calls->price.within_ps / 1e3 : 0;
 
-	return (struct cp_taken){ now->ns - call->account.taken.ns + within,
-				  now->range - call->account.taken.range + within };
+	return (struct cp_taken){ now->ns - call->account.taken.ns,
+				  now->range - call->account.taken.range + CP_TAKEN_MOST * within };
 }
 
 /* Sets how much of the time since the entry cprof's stops took. Where that is not known
@@ -280,6 +280,7 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 		slack = most - own > doubt ? most - own : doubt;
 		own = most;
 		ret->uncertain_ns = (uint64_t)(2 * slack) + 1;
+		own = own < CP_TIME_FINEST ? CP_TIME_FINEST : own;
 	}
 	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
 }

@@ -58,10 +58,10 @@ static struct cp_error *flush(struct cp_leaves *l, const struct pair *pair, stru
 		.duration_ns = alike->duration,
 		.overhead_ns = alike->overhead,
 		.uncertain_ns = alike->uncertain,
-		.net_ns = alike->duration - alike->overhead,
 	};
 	uint64_t count = alike->count;
 
+	cp_span_set_net(&span);
 	alike->count = 0;
 	return count ? l->tell(l->ctx, &span, count) : NULL;
 }
