@@ -597,6 +597,36 @@ told() {
 		sed 's/0x7fff[0-9a-f]*/MAPPED/g'
 }
 
+# Behind jumped()'s return stand bytes that make a jump there lead to below zero, which is at
+# the other end of the address space, where a gap is that nothing can be mapped into.
+@test "a place that can't be costs a function its detour, and no other" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	cat >below.c <<'END'
+__asm__(".globl jumped, next; .type jumped, @function; .type next, @function\n"
+	"jumped: mov %edi, %eax; .rept 12; lea (%rax), %rax; .endr; test %edi, %edi; js 1f\n"
+	".rept 12; lea (%rax), %rax; .endr; 1: ret; .size jumped, . - jumped\n"
+	"next: nop; nop; nop; jmp 1f; nop; nop; 1: ret; .size next, . - next\n");
+extern int jumped(int);
+extern void next(void);
+__attribute__((noinline, noipa)) int work(int i) { for (volatile int k = 0; k < 2; k++) i += k; return i * 3; }
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 1000; i++) {
+		sum += work(jumped(i));
+		next();
+	}
+	return sum == 0;
+}
+END
+	gcc -O1 -g -no-pie -o below below.c
+	"$CPROF" run -q -o x.data -t work,jumped -- ./below
+	run "$CPROF" report --json x.data
+	jq -e '[.calls.functions[].calls] == [1000, 1000] and .overhead.fast_functions >= 1 and
+		.overhead.records >= 1990' <<<"$output"
+	refute_output --partial "without stops"
+}
+
 @test "values of calls by detours, in blocks, are those that breakpoints tell" {
 	values_program
 	setarch -R "$CPROF" run -q -t 'program,-main' -a -r -o detours.data -- ./values 400

@@ -124,9 +124,9 @@ static struct engine_gap gap_before(const cprof_process *p, const struct cp_mapp
 {
 	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
 	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
+	uint64_t end = cp_arch_host()->user_end;
 	struct engine_gap gap = { before ? before->end + PAGE : LOWEST,
-				  after ? after->start - PAGE : cp_arch_host()->user_end, 0,
-				  false };
+				  after ? after->start - PAGE : end, 0, false };
 	size_t next = n;
 
 	if (before && !strcmp(before->path, "[heap]"))
@@ -137,9 +137,10 @@ static struct engine_gap gap_before(const cprof_process *p, const struct cp_mapp
 		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
 	while (next < count && is_code_without_file(&maps[next]))
 		next++;
-	gap.until = next == n	   ? gap.end
-		    : next < count ? maps[next].start
-				   : cp_arch_host()->user_end;
+	gap.until = next == n ? gap.end : next < count ? maps[next].start : end;
+	/* Behind the stack there is [vsyscall], and nothing can be mapped before it. */
+	gap.end = gap.end < end ? gap.end : end;
+	gap.until = gap.until < end ? gap.until : end;
 	return gap;
 }
 

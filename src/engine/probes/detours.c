@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/probes/areas.h"
 #include "engine/probes/callers.h"
 #include "engine/probes/haste.h"
 #include "engine/probes/making.h"
@@ -459,6 +460,17 @@ static void forget_all(cprof_image *image, const struct engine_numbers *numbers)
 		forget_jumps(image, numbers->items[i]);
 }
 
+/* Their calls are stops from here on, which takes a thousand times as long: that is said. */
+static void give_all_up(const cprof_image *image, const struct engine_numbers *numbers, int errnum)
+{
+	cprof_session *s = image->process->session;
+
+	if (errnum != ESRCH && errnum != EACCES && engine_area_image_stands(image))
+		engine_warn(s, "calls in %s can't be seen without stops: %s", image->assembly->path,
+			    strerror(errnum));
+	engine_detours_give_up(s, numbers);
+}
+
 int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
 			const struct engine_numbers *all, const struct engine_numbers *own,
 			struct engine_detour_sites *ret)
@@ -490,7 +502,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 		ret->items.count = 0;
 		forget_all(image, numbers);
 		if (errnum != EAGAIN)
-			engine_detours_give_up(s, numbers);
+			give_all_up(image, numbers, errnum);
 	}
 	engine_making_free(&m);
 	return errnum;
