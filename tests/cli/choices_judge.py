@@ -15,6 +15,8 @@ import fnmatch
 import json
 import sys
 
+FINEST = 16  # ns: no bound is less
+
 
 class Call:
     def __init__(self, event, number, parent, maker):
@@ -61,6 +63,8 @@ def build(events, length):
             call.last, call.end = number, kind
             call.net = e["duration_ns"] - min(e["overhead_ns"], e["duration_ns"])
             call.uncertain = e.get("uncertain_ns", 0)
+            if call.uncertain and call.net < FINEST:
+                call.net = call.uncertain = FINEST
             if stack:
                 stack[-1].overhead += e["overhead_ns"]
         else:

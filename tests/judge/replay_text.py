@@ -6,6 +6,7 @@ import json
 import re
 import sys
 
+FINEST = 16  # ns: no bound is less
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 ENDS = {"leave": "", "unwind": "✗ unwound"}
 LINE = re.compile(r"^ *(\d+\.\d+)  ( *)(.*?)(?:  (?:<= )?([\d.]+) (ns|µs|ms|s))?$")
@@ -27,6 +28,8 @@ def calls_of(path):
             call["end"] = e["ts_ns"]
             call["how"] = ENDS[e["event"]]
             call["net"] = max(0, e["duration_ns"] - e["overhead_ns"])
+            if e.get("uncertain_ns"):
+                call["net"] = max(FINEST, call["net"])
     return calls
 
 
