@@ -8,8 +8,7 @@
  */
 #include "arch/arch.h"
 
-#include <capstone/capstone.h>
-
+#include "arch/capstone.h"
 #include "arch/decoder.h"
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"

@@ -4,9 +4,10 @@
  */
 #include "arch/decoder.h"
 
-#include <capstone/capstone.h>
 #include <elf.h>
 #include <stdlib.h>
+
+#include "arch/capstone.h"
 
 struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
 {

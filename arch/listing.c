@@ -5,10 +5,11 @@
  */
 #include "arch/listing.h"
 
-#include <capstone/capstone.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "arch/capstone.h"
 
 static void add_bytes(struct cp_listed *l, const uint8_t *code)
 {

@@ -10,10 +10,10 @@
  */
 #include "arch/results.h"
 
-#include <capstone/capstone.h>
 #include <elf.h>
 #include <stdlib.h>
 
+#include "arch/capstone.h"
 #include "arch/decoder.h"
 #include "arch/x86_64/operands.h"
 

@@ -11,11 +11,11 @@
  */
 #include "arch/spills.h"
 
-#include <capstone/capstone.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/capstone.h"
 #include "arch/decoder.h"
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"

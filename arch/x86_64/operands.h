@@ -5,8 +5,9 @@
 #ifndef CP_ARCH_X86_64_OPERANDS_H
 #define CP_ARCH_X86_64_OPERANDS_H
 
-#include <capstone/capstone.h>
 #include <stdint.h>
+
+#include "arch/capstone.h"
 
 #define CP_X86_GENERAL 16 /* general registers */
 #define CP_X86_NONE 0xffu

@@ -6,9 +6,10 @@
 #ifndef CP_ARCH_X86_64_VALUES_H
 #define CP_ARCH_X86_64_VALUES_H
 
-#include <capstone/capstone.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "arch/capstone.h"
 
 enum cp_kind {
 	CP_PLAIN, /* the low `width` bytes of `symbol`, zero-extended */
