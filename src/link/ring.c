@@ -70,14 +70,18 @@ static struct cp_error *map_shared(struct cp_link *link)
 /* The ring's memory that lies before the tracer: what it writes at most while the
  * controller gets to populate more. */
 #define AHEAD (UINT64_C(1) << 20)
-#define AT_ONCE (UINT64_C(512) << 10)
+/* While it has written next to nothing, as it does to the end of most short programs. */
+#define AHEAD_FIRST (UINT64_C(256) << 10)
+#define NOTHING (UINT64_C(64) << 10)
+#define AT_ONCE (UINT64_C(256) << 10)
 _Static_assert(CP_LINK_RING % AT_ONCE == 0, "ring");
 
 void cp_link_populate(struct cp_link *link)
 {
 	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_relaxed);
+	uint64_t until = head + (head < NOTHING ? AHEAD_FIRST : AHEAD);
 
-	while (link->populated < CP_LINK_RING && link->populated < head + AHEAD) {
+	while (link->populated < CP_LINK_RING && link->populated < until) {
 		/* Once is enough, whatever it says: who writes gets the memory, too. */
 		madvise(link->ring + link->populated, AT_ONCE, MADV_POPULATE_WRITE);
 		link->populated += AT_ONCE;
