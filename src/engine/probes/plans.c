@@ -452,10 +452,10 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 		struct cp_probe_function *f = &plans->functions.items[i];
 		struct engine_wish wish = { 0 };
 
-		if (!engine_haste_allows(image, i, plans->functions.count))
-			break;
 		if (by_names && engine_asked_for_nothing(plans->asked, i))
 			continue;
+		if (!engine_haste_allows(image, i, plans->functions.count))
+			break;
 		if (is_about(what, f))
 			wish = wanted(s, image, f);
 		if (!wish.flags || (plans->hook_address && f->address == plans->hook_address))
