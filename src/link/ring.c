@@ -71,9 +71,9 @@ static struct cp_error *map_shared(struct cp_link *link)
  * controller gets to populate more. */
 #define AHEAD (UINT64_C(1) << 20)
 /* While it has written next to nothing, as it does to the end of most short programs. */
-#define AHEAD_FIRST (UINT64_C(256) << 10)
-#define NOTHING (UINT64_C(64) << 10)
-#define AT_ONCE (UINT64_C(256) << 10)
+#define AHEAD_FIRST (UINT64_C(64) << 10)
+#define NOTHING (UINT64_C(16) << 10)
+#define AT_ONCE (UINT64_C(64) << 10)
 _Static_assert(CP_LINK_RING % AT_ONCE == 0, "ring");
 
 void cp_link_populate(struct cp_link *link)

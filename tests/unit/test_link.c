@@ -48,7 +48,7 @@ static void test_populate(struct cp_link *link)
 	CHECK_U64(present(link), 0);
 	cp_link_populate(link);
 	before = present(link);
-	CHECK(before >= UINT64_C(128) << 10 && before <= UINT64_C(512) << 10);
+	CHECK(before >= UINT64_C(32) << 10 && before <= UINT64_C(256) << 10);
 	cp_link_populate(link);
 	CHECK_U64(present(link), before);
 	/* Once around and on: there is always more than the tracer has come to. */
