@@ -4,8 +4,8 @@
  *
  * Each thread has an event on each CPU, because only such events may be handed on to
  * threads and processes that it brings forth (PERF_EVENT inherit) and still write into a
- * ring. A filter of system calls may kill whoever asks for an event, so all is tried by a
- * child before, on the real thread, with rings as large as those that are wanted.
+ * ring. A filter of system calls may kill whoever asks for an event, so where we have one all
+ * is tried by a child before, on the real thread, with rings as large as those that are wanted.
  */
 #include "tracer/captures/perf.h"
 
@@ -21,6 +21,7 @@
 #include "link/perf.h"
 #include "tracer/captures/perf_state.h"
 #include "tracer/captures/perf_take.h"
+#include "tracer/known/proc.h"
 #include "tracer/known/state.h"
 
 #define PERF_STACK_MAX 61440u /* a record is at most 65528 bytes long */
@@ -206,19 +207,39 @@ static void each_event(const struct perf *perf, unsigned long what)
 		ioctl(perf->events.items[i], what, 0);
 }
 
+/* The rings of an attempt of our own stay. */
+static struct trial attempt_here(const struct tracer *tr, struct perf *perf, pid_t tid)
+{
+	struct trial t;
+	size_t i;
+
+	perf_rings_close(&perf->rings);
+	t = attempt(tr, perf, tid);
+	for (i = 0; i < perf->events.count; i++)
+		close(perf->events.items[i]);
+	perf->events.count = 0;
+	return t;
+}
+
+static struct trial find_out(const struct tracer *tr, struct perf *perf, pid_t tid)
+{
+	return proc_filters_of(getpid()).mode ? try(tr, perf, tid) : attempt_here(tr, perf, tid);
+}
+
 /* Finds out what is permitted, and prepares that. */
 static struct trial prepare(struct tracer *tr, struct perf *perf, const struct cp_request *rq)
 {
-	struct trial t = try(tr, perf, rq->pid);
+	struct trial t = find_out(tr, perf, rq->pid);
 	bool mapping;
 
 	if (t.errnum == EACCES && t.step == CP_PERF_OPEN && !(rq->flags & CP_PERF_KERNEL)) {
 		perf->user_only = true;
-		t = try(tr, perf, rq->pid);
+		t = find_out(tr, perf, rq->pid);
 	}
 	if (t.errnum || !rq->pid)
 		return t;
-	t.errnum = perf_rings_open(&perf->rings, t.ring, &mapping);
+	if (!perf->rings.list.count)
+		t.errnum = perf_rings_open(&perf->rings, t.ring, &mapping);
 	perf->stack = stack_wanted(t.ring);
 	if (!t.errnum)
 		t.errnum = open_all(tr, perf);
