@@ -14,6 +14,7 @@
 #include "tracer/known/proc.h"
 
 #define AT_ONCE 32 /* looks, before others get the CPU for a while */
+#define ENDS 8 /* such whiles, before it is asked whether the thread has ended */
 
 int await_stop(pid_t tid, uint64_t ns)
 {
@@ -51,7 +52,7 @@ int await_certain(pid_t tid)
 										      : -1;
 		if (n % AT_ONCE)
 			sched_yield();
-		else if (proc_has_ended(tid))
+		else if (n % (AT_ONCE * ENDS) == 0 && proc_has_ended(tid))
 			return -1;
 		else
 			nanosleep(&nap, NULL);
