@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "inspect/inspect.h"
 #include "report/events/annotations.h"
 #include "report/events/calls.h"
+#include "report/export/sqlite_library.h"
 #include "report/export/title.h"
 #include "report/look/sink.h"
 #include "report/profile/heap.h"
@@ -161,6 +161,7 @@ static const struct {
 
 struct writer {
 	const struct cp_profile *p;
+	struct cp_sqlite sqlite;
 	sqlite3 *db;
 	sqlite3_stmt *into[INSERTS];
 	bool *stacks; /* written */
@@ -169,41 +170,41 @@ struct writer {
 
 static CP_ERROR failure(const struct writer *w)
 {
-	int code = sqlite3_errcode(w->db);
+	int code = w->sqlite.errcode(w->db);
 
 	return code == SQLITE_NOMEM ? cp_error_nomem()
 				    : cp_error_new(CP_ERR_IO, 0, "writing the database: %s",
-						   sqlite3_errmsg(w->db));
+						   w->sqlite.errmsg(w->db));
 }
 
 static CP_ERROR execute(struct writer *w, const char *sql)
 {
-	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? NULL : failure(w);
+	return w->sqlite.exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? NULL : failure(w);
 }
 
 /* ---- values of a row; columns from 1 ---- */
 
 static void put_int(struct writer *w, enum insert into, int column, uint64_t value)
 {
-	sqlite3_bind_int64(w->into[into], column, (sqlite3_int64)value);
+	w->sqlite.bind_int64(w->into[into], column, (sqlite3_int64)value);
 }
 
 static void put_text(struct writer *w, enum insert into, int column, const char *text)
 {
 	if (text)
-		sqlite3_bind_text(w->into[into], column, text, -1, SQLITE_TRANSIENT);
+		w->sqlite.bind_text(w->into[into], column, text, -1, SQLITE_TRANSIENT);
 	else
-		sqlite3_bind_null(w->into[into], column);
+		w->sqlite.bind_null(w->into[into], column);
 }
 
 static void put_row(struct writer *w, enum insert into)
 {
 	sqlite3_stmt *s = w->into[into];
 
-	if (sqlite3_step(s) != SQLITE_DONE)
+	if (w->sqlite.step(s) != SQLITE_DONE)
 		w->failed = true;
-	sqlite3_reset(s);
-	sqlite3_clear_bindings(s);
+	w->sqlite.reset(s);
+	w->sqlite.clear_bindings(s);
 }
 
 static void put_key(struct writer *w, const char *key, const char *value)
@@ -315,13 +316,13 @@ static void put_content(struct writer *w, const cprof_value *v)
 		}
 		break;
 	case CPROF_VALUE_FLOAT:
-		sqlite3_bind_double(s, 6, v->u.f);
+		w->sqlite.bind_double(s, 6, v->u.f);
 		return;
 	case CPROF_VALUE_STRING:
-		sqlite3_bind_text(s, 6, v->u.text.bytes, (int)v->u.text.length, SQLITE_TRANSIENT);
+		w->sqlite.bind_text(s, 6, v->u.text.bytes, (int)v->u.text.length, SQLITE_TRANSIENT);
 		return;
 	case CPROF_VALUE_RAW:
-		sqlite3_bind_blob(s, 6, v->u.text.bytes, (int)v->u.text.length, SQLITE_TRANSIENT);
+		w->sqlite.bind_blob(s, 6, v->u.text.bytes, (int)v->u.text.length, SQLITE_TRANSIENT);
 		return;
 	case CPROF_VALUE_ERROR:
 	case CPROF_VALUE_VOID:
@@ -638,7 +639,7 @@ static CP_ERROR prepare(struct writer *w)
 		cp_buf_str(&sql, ")");
 		if (sql.failed)
 			return cp_error_nomem();
-		if (sqlite3_prepare_v2(w->db, sql.bytes, -1, &w->into[i], NULL) != SQLITE_OK)
+		if (w->sqlite.prepare_v2(w->db, sql.bytes, -1, &w->into[i], NULL) != SQLITE_OK)
 			return failure(w);
 	}
 	return NULL;
@@ -665,17 +666,19 @@ static CP_ERROR fill(struct writer *w, const char *title)
 static CP_ERROR make(const struct cp_profile *p, const char *title, const char *path)
 {
 	struct writer w = { .p = p };
-	struct cp_error *err = NULL;
+	struct cp_error *err = cp_sqlite_load(&w.sqlite);
 	unsigned i;
 
-	if (sqlite3_open_v2(path, &w.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+	if (err)
+		return err;
+	if (w.sqlite.open_v2(path, &w.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		err = w.db ? failure(&w) : cp_error_nomem();
 	if (!err)
 		err = fill(&w, title);
 	for (i = 0; i < INSERTS; i++)
-		sqlite3_finalize(w.into[i]);
+		w.sqlite.finalize(w.into[i]);
 	free(w.stacks);
-	if (sqlite3_close(w.db) != SQLITE_OK && !err)
+	if (w.sqlite.close(w.db) != SQLITE_OK && !err)
 		err = failure(&w);
 	return err;
 }
