@@ -195,7 +195,7 @@ static CP_ERROR ask_row(struct imagined *m, struct cp_shape_scope *scope)
 			size == 1 && cp_shape_fits("basic_string<*", scope->row->type);
 		return NULL;
 	}
-	for (i = 0; !text && i < limits->elements && (i + 1) * size <= limits->value; i++)
+	for (i = 0; !text && size && i < limits->elements && (i + 1) * size <= limits->value; i++)
 		if (!note(m, target, pointer + i * size, size, m->depth + 1))
 			want(m, region, offset + (int64_t)(i * size), size);
 	return NULL;

@@ -78,3 +78,10 @@ bool cp_type_is_reserved(const struct cp_type *type)
 	return d && d->member_count && (!type->name || type->name[0] == '_') &&
 	       !(type->flags & CP_TYPE_CLASSES) && d->members[0].name[0] == '_';
 }
+
+bool cp_type_has_size(const struct cp_type *type)
+{
+	if (!type || type->flags & CP_TYPE_DECLARED)
+		return false;
+	return type->size || (type->kind >= CP_TYPE_INT && type->kind <= CP_TYPE_UNION);
+}

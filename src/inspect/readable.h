@@ -24,4 +24,8 @@ bool cp_type_is_flexible(const struct cp_type *type);
 /* A structure that ends with one. */
 bool cp_type_has_flexible(const struct cp_type *type);
 
+/* Of an array's element without aliases: is it known how long it is? It may be 0, as of
+ * what is empty. NULL has none. */
+bool cp_type_has_size(const struct cp_type *type);
+
 #endif

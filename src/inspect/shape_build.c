@@ -13,6 +13,7 @@
 #include "inspect/bytes.h"
 #include "inspect/classify.h"
 #include "inspect/number.h"
+#include "inspect/readable.h"
 #include "inspect/scalar.h"
 #include "inspect/shape_units.h"
 #include "inspect/shape_values.h"
@@ -279,7 +280,7 @@ CP_ERROR cp_shape_row_at(struct cp_shape_scope *scope, const struct cp_type **ta
 	if (thing_ret->error)
 		return NULL;
 	size = cp_type_strip(target)->size;
-	if (!size)
+	if (!size && (last != CP_TERM_count || !cp_type_has_size(cp_type_strip(target))))
 		return cp_error_new(CP_ERR_USAGE, 0, "its elements have no size");
 	if (last == CP_TERM_end)
 		n = (int64_t)(((uint64_t)n - *pointer_ret) / size);

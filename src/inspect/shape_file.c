@@ -46,7 +46,7 @@ static const struct {
 	[CP_SHAPE_TEXT] = { TERM(at) | TERM(length), 0 },
 	[CP_SHAPE_ROW] = { TERM(at), TERM(count) | TERM(end) },
 	[CP_SHAPE_VALUE] = { TERM(value), 0 },
-	[CP_SHAPE_CHOICE] = { TERM(when) | TERM(value) | TERM(none), 0 },
+	[CP_SHAPE_CHOICE] = { TERM(when) | TERM(none), TERM(value) | TERM(other) },
 	[CP_SHAPE_VARIANT] = { TERM(index) | TERM(at) | TERM(none), 0 },
 	[CP_SHAPE_DURATION] = { TERM(value), 0 },
 	[CP_SHAPE_DATE] = { TERM(value), 0 },

@@ -8,6 +8,7 @@
 
 #include "inspect/bytes.h"
 #include "inspect/scalar.h"
+#include "inspect/readable.h"
 #include "inspect/shape_units.h"
 #include "inspect/shapes.h"
 #include "inspect/value.h"
@@ -52,7 +53,7 @@ bool cp_build_row(struct cp_build *b, cprof_value *v, const struct cp_type *targ
 	bool tried = true;
 	uint64_t want;
 
-	if (!element || !element->size)
+	if (!cp_type_has_size(element))
 		return false;
 	if (__builtin_mul_overflow(count, element->size, &list.size))
 		return false;
@@ -82,8 +83,8 @@ static bool build_row(struct cp_build *b, cprof_value *v, const struct cp_shape 
 	const struct cp_type *target = target_of(b, s->type), *element = cp_type_strip(target);
 	uint64_t pointer, length;
 
-	if (!element || !element->size || !word(from, s->pointer, &pointer) ||
-	    !word(from, s->length, &length))
+	if (!cp_type_has_size(element) || (s->ended && !element->size) ||
+	    !word(from, s->pointer, &pointer) || !word(from, s->length, &length))
 		return false;
 	if (s->ended)
 		length = (length - pointer) / element->size;

@@ -17,7 +17,8 @@ enum cp_shape_kind {
 	CP_SHAPE_ROW, /* elements in a row at `at`: `count` of them, or up to `end` */
 	CP_SHAPE_VALUE, /* it is its `value` */
 	/* its `value` when `when` is true, else the word `none`, or `other` under that name; it
-	 * is true as an operand where `used` is, which goes without saying where `when` is */
+	 * is true as an operand where `used` is, which goes without saying where `when` is;
+	 * without a `value`, the next declaration says what it is when `when` is true */
 	CP_SHAPE_CHOICE,
 	CP_SHAPE_VARIANT, /* at `at`, the argument of its template with the number `index` */
 	CP_SHAPE_DURATION, /* `value` ticks, of `unit` or what the type's name says */

@@ -265,6 +265,80 @@ const struct cp_shape_row cp_shapes_rust[] = {
 	  {
 		  TERM(value) = "inner.value",
 	  } },
+	{ "LazyCell<*",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "state.value",
+	  } },
+	/* Versions between these two have members of the same names with other numbers (3: it
+	 * has a value, 0: not yet), but no MaybeDangling around the value: they fit neither. */
+	{ "OnceLock<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "!once.inner.state_and_queued.v.value",
+		  TERM(value) = "value.value.value.value.__0",
+		  TERM(none) = "uninit",
+	  } },
+	{ "OnceLock<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "once.inner.state.v.value == 4",
+		  TERM(value) = "value.value.value.value",
+		  TERM(none) = "uninit",
+	  } },
+	{ "LazyLock<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "!once.inner.state_and_queued.v.value",
+		  TERM(value) = "data.value.value.value.__0",
+		  TERM(none) = "uninit",
+	  } },
+	{ "LazyLock<*",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "once.inner.state.v.value == 4",
+		  TERM(value) = "data.value.value.value",
+		  TERM(none) = "uninit",
+	  } },
+	{ "ThreadId",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "__0",
+	  } },
+	/* std::io::Error: which of four it is, say the two lowest bits of a pointer */
+	{ "Error",
+	  CP_SHAPE_VALUE,
+	  {
+		  TERM(value) = "repr",
+	  } },
+	{ "Repr",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "((long)__0.pointer & 3) != 2",
+		  TERM(none) = "Os",
+		  TERM(other) = "(int)((long)__0.pointer >> 32)",
+	  } },
+	{ "Repr",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "((long)__0.pointer & 3) != 3",
+		  TERM(none) = "Simple",
+		  TERM(other) = "(std::io::error::ErrorKind)((long)__0.pointer >> 32)",
+	  } },
+	{ "Repr",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "((long)__0.pointer & 3) != 1",
+		  TERM(none) = "Custom",
+		  TERM(other) = "*(std::io::error::Custom *)((long)__0.pointer - 1)",
+	  } },
+	{ "Repr",
+	  CP_SHAPE_CHOICE,
+	  {
+		  TERM(when) = "(long)__0.pointer & 3",
+		  TERM(none) = "SimpleMessage",
+		  TERM(other) = "*(std::io::error::SimpleMessage *)(long)__0.pointer",
+	  } },
 	{ "CString",
 	  CP_SHAPE_TEXT,
 	  {
@@ -299,6 +373,12 @@ const struct cp_shape_row cp_shapes_rust[] = {
 	  CP_SHAPE_DURATION,
 	  {
 		  TERM(value) = "__0.t.tv_sec + __0.t.tv_nsec.__0 / 1e9",
+		  TERM(unit) = "1",
+	  } },
+	{ "Instant",
+	  CP_SHAPE_DURATION,
+	  {
+		  TERM(value) = "__0.t.tv_sec + __0.t.tv_nsec / 1e9",
 		  TERM(unit) = "1",
 	  } },
 	{ "Wrapping<*",

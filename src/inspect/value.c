@@ -291,6 +291,20 @@ static void build_members(struct cp_build *b, cprof_value *v, const struct cp_ty
 	v->cut = i < d->member_count || (d->flags & CP_DETAILS_CUT);
 }
 
+/* How many elements from number i on are the same; those of no size all are. */
+static uint64_t same_from(struct cp_bytes from, uint64_t i, uint64_t there, uint64_t size)
+{
+	uint64_t run;
+
+	if (!size)
+		return there - i < UINT32_MAX ? there - i : UINT32_MAX;
+	for (run = 1; i + run < there; run++) {
+		if (from.gaps || memcmp(from.at + i * size, from.at + (i + run) * size, size))
+			break;
+	}
+	return run;
+}
+
 void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 		       struct cp_bytes from, unsigned depth, unsigned hops)
 {
@@ -303,18 +317,14 @@ void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type 
 	v->kind = CPROF_VALUE_ARRAY;
 	v->address = from.address;
 	v->cut = flexible; /* nobody says how many there are */
-	if (!size)
+	if (!cp_type_has_size(element) || (!size && flexible))
 		return;
-	there = from.size / size < t->count || flexible ? from.size / size : t->count;
+	there = size && (from.size / size < t->count || flexible) ? from.size / size : t->count;
 	if (there >= CP_VALUE_FOLD)
 		cp_note_folds(b, v);
 	items = cp_arena_array(b->arena, there < max ? there : max, sizeof(*items));
 	for (i = 0; items && i < there && n < max && b->left; i += run) {
-		for (run = 1; i + run < there; run++) {
-			if (from.gaps ||
-			    memcmp(from.at + i * size, from.at + (i + run) * size, size))
-				break;
-		}
+		run = same_from(from, i, there, size);
 		run = run < CP_VALUE_FOLD || b->notes ? 1 : run;
 		items[n].repeats = run > 1 ? (uint32_t)run : 0;
 		items[n].source = b->source;

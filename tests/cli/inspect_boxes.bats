@@ -779,6 +779,15 @@ END
 	END
 }
 
+# What a program of Rust says by `{:?}` in the words of `inspect`.
+as_debugged() {
+	sed -E -e 's/\[(.*)\]/{\1}/' -e 's/[a-z]*Error \{ (.*) \}/{SimpleMessage={\1}}/' \
+		-e 's/Os \{ code: ([0-9]+),.*/{Os=\1}/' -e 's/Kind\((.*)\)/{Simple=\1}/' \
+		-e 's/Mine \{ code: 7 \}/\&small::Mine {code=7}/' -e 's/Custom \{ (.*) \}/{Custom={\1}}/' \
+		-e 's/(ThreadId|OnceLock|LazyLock)\((.*)\)/\2/' -e 's/OnceCell\((.*)\)/Some(\1)/' -e 's/LazyCell/Init/' \
+		-e 's/<uninit>/uninit/' -e '/^[^"]*=/s/: /=/g'
+}
+
 @test "Rust's times, and what wraps a value, read as what they hold" {
 	needs rustc
 	cat >small.rs <<-'END'
@@ -812,4 +821,65 @@ END
 		lent = 8
 		maybe = 9
 	END
+}
+
+@test "Rust's errors, and what is initialized once, read as what the program says of them" {
+	needs rustc jq
+	cat >small.rs <<-'END'
+		use std::{error::Error, fmt, io, thread::ThreadId};
+		#[cfg(new)] use std::{cell::{LazyCell, OnceCell}, sync::{LazyLock, OnceLock}};
+		#[cfg(new)] pub static SET: OnceLock<i64> = OnceLock::new();
+		#[cfg(new)] pub static NOT_SET: OnceLock<i64> = OnceLock::new();
+		#[cfg(new)] pub static LAZY: LazyLock<String> = LazyLock::new(|| "lazy".to_string());
+		#[cfg(new)] pub static NOT_YET: LazyLock<String> = LazyLock::new(|| "no".to_string());
+		#[derive(Debug)] pub struct Mine { pub code: i32 }
+		impl fmt::Display for Mine { fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result { write!(f, "{}", self.code) } }
+		impl Error for Mine {}
+		#[inline(never)]
+		fn hold(units: Vec<()>, slice: &[()], os: io::Error, simple: io::Error, custom: io::Error, message: io::Error,
+			error: Box<dyn Error>, id: ThreadId) {
+			println!("units = {:?}\nslice = {:?}\nos = {:?}\nsimple = {:?}\ncustom = {:?}\nmessage = {:?}\nerror = {:?}\nid = {:?}",
+				units, slice, os, simple, custom, message, error, id);
+			#[cfg(new)] once();
+			#[cfg(not(new))] wait();
+		}
+		fn wait() {
+			println!("ready");
+			let mut s = String::new();
+			io::stdin().read_line(&mut s).unwrap();
+		}
+		#[cfg(new)]
+		fn once() {
+			SET.set(5).unwrap();
+			let (cell, lazy) = (OnceCell::from(6), LazyCell::new(|| 7));
+			println!("LAZY = {:?}", (&*LAZY, *lazy).0);
+			println!("cell = {:?}\nlazy = {:?}\nSET = {:?}\nNOT_SET = {:?}\nNOT_YET = {:?}", cell, lazy, SET, NOT_SET, NOT_YET);
+			wait();
+		}
+		fn main() {
+			let message = std::fs::read("/a\0b").unwrap_err();
+			hold(vec![(), (), ()], &[(), ()], io::Error::from_raw_os_error(2), io::ErrorKind::TimedOut.into(),
+				io::Error::new(io::ErrorKind::Other, Mine { code: 7 }), message, Box::new(Mine { code: 7 }),
+				std::thread::current().id());
+		}
+	END
+	# Those before have not all of these, or tell of them otherwise.
+	local minor
+	minor=$(rustc --version | sed 's/^rustc 1\.\([0-9]*\).*/\1/')
+	# shellcheck disable=SC2046 # none, or two words
+	rustc --edition 2021 $([ "$minor" -lt 95 ] || echo --cfg new) -g -o small_rs small.rs 2>warnings
+	begin small_rs
+	local name frame
+	while read -r name; do
+		case $name in
+		cell | lazy) frame=--frame=small::once ;;
+		[A-Z]*) frame= ;;
+		*) frame=--frame=small::hold ;;
+		esac
+		"$CPROF" inspect --json --depth=6 ${frame:+"$frame"} "$pid" "$name" |
+			jq -r --arg name "$name" '.[] | "\($name) = \(.text)"'
+	done < <(sed -n 's/ = .*//p' said) >got
+	grep -v ready said | as_debugged | diff - got
+	[ "$(wc -l <got)" -ge 8 ]
+	finish
 }
