@@ -364,7 +364,7 @@ bool cp_plan_shape(struct cp_plan *p, const struct cp_type *t, const struct cp_s
 
 		if (cp_shape_scope_init(&scope, &env, NULL, row, &self)) {
 			scope.endless = true;
-			err = asks[row->kind](&m, &scope);
+			err = asks[row->kind] ? asks[row->kind](&m, &scope) : no_plan();
 			cp_shape_scope_deinit(&scope);
 		}
 		if (!err && !m.failed) {

@@ -389,10 +389,16 @@ CP_ERROR cp_shape_stands_for(struct cp_shape_scope *scope, struct cp_thing *ret,
 {
 	const struct cp_type *type = NULL;
 	int64_t index = 1;
+	bool end = false;
 
 	*word_ret = NULL;
 	if (scope->row->kind == CP_SHAPE_HELD)
 		return held(scope, ret, word_ret);
+	if (scope->row->kind == CP_SHAPE_NODE) {
+		CP_TRY(cp_shape_node(scope, ret, &end));
+		*word_ret = end ? scope->row->terms[CP_TERM_none] : NULL;
+		return NULL;
+	}
 	if (scope->row->kind == CP_SHAPE_CHOICE) {
 		CP_TRY(cp_shape_number(scope, CP_TERM_when, &index, ret));
 		*word_ret = index || ret->error ? NULL : scope->row->terms[CP_TERM_none];

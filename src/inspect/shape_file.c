@@ -31,8 +31,8 @@ struct reading {
 
 static const char *const kind_names[CP_SHAPE_KINDS] = { "text",	   "row",      "value", "choice",
 							"variant", "duration", "date",	"held",
-							"items",   "chain",    "tree",	"btree",
-							"parts" };
+							"node",	   "items",    "chain", "tree",
+							"btree",   "parts" };
 
 #define NAME(term) #term,
 static const char *const term_names[CP_TERMS] = { CP_SHAPE_TERMS(NAME) };
@@ -51,6 +51,7 @@ static const struct {
 	[CP_SHAPE_DURATION] = { TERM(value), 0 },
 	[CP_SHAPE_DATE] = { TERM(value), 0 },
 	[CP_SHAPE_HELD] = { TERM(at) | TERM(code) | TERM(member) | TERM(behind), 0 },
+	[CP_SHAPE_NODE] = { TERM(first) | TERM(none), TERM(value) | TERM(behind) },
 	[CP_SHAPE_ITEMS] = { TERM(count) | TERM(value), 0 },
 	[CP_SHAPE_CHAIN] = { TERM(first) | TERM(next), TERM(value) | TERM(behind) },
 	[CP_SHAPE_TREE] = { TERM(root) | TERM(left) | TERM(right), TERM(value) | TERM(behind) },
@@ -91,6 +92,8 @@ static CP_ERROR finish(struct reading *r)
 			add_name(missing, sizeof(missing), term_names[i]);
 	if (any && !(has & any))
 		return wrong(r, r->row_line, "one is missing of ", missing);
+	if (r->row.kind == CP_SHAPE_NODE && has & TERM(next) && !(has & TERM(count)))
+		return wrong(r, r->row_line, "a ring needs the count at its head: ", "count");
 	if (has & TERM(key) && !(has & TERM(mapped)))
 		return wrong(r, r->row_line, "a key needs what it is of: ", "mapped");
 	if (!cp_vec_push(&r->shapes->rows, r->row))

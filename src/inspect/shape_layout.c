@@ -170,7 +170,7 @@ static bool plain_layout(const struct cp_type *t, enum cp_shape_kind kind, struc
 static bool is_asked(enum cp_shape_kind kind, enum cp_shape_kind row)
 {
 	if (kind == CP_SHAPE_VALUE)
-		return row >= CP_SHAPE_VALUE && row <= CP_SHAPE_HELD;
+		return row >= CP_SHAPE_VALUE && row <= CP_SHAPE_NODE;
 	return row == kind;
 }
 
@@ -202,6 +202,7 @@ static enum cp_layout_found find(const struct cp_type *type, enum cp_shape_kind 
 	while (t && t->size && t->size <= SIZE_MOST && (row = cp_shape_next(NULL, t, row))) {
 		met |= is_asked(kind, row->kind);
 		if (row->kind == CP_SHAPE_VARIANT || row->kind == CP_SHAPE_HELD ||
+		    row->kind == CP_SHAPE_NODE ||
 		    (!is_asked(kind, row->kind) && row->kind != CP_SHAPE_VALUE) ||
 		    !by_row(t, row, &found))
 			continue;

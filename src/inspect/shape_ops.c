@@ -63,7 +63,7 @@ static CP_ERROR ask_behind(struct question *q, struct cp_shape_scope *scope, boo
 	enum cp_shape_kind kind = scope->row->kind;
 	const char *word;
 
-	if (kind < CP_SHAPE_VALUE || kind > CP_SHAPE_HELD)
+	if (kind < CP_SHAPE_VALUE || kind > CP_SHAPE_NODE)
 		return NULL;
 	CP_TRY(cp_shape_stands_for(scope, &q->found, &word));
 	if (word)

@@ -19,6 +19,7 @@
 #include "inspect/evaluate.h"
 #include "inspect/members.h"
 #include "inspect/number.h"
+#include "inspect/type_names.h"
 
 #define ARGUMENTS_MAX 64
 
@@ -62,6 +63,36 @@ bool cp_shape_argument(struct cp_shape_scope *scope, const struct cp_type *of, u
 	return a.type != NULL;
 }
 
+/* gcc says nothing of the arguments of a template that another names before it is whole
+ * (_List_iterator's) but in the name. */
+static bool argument_by_name(struct cp_shape_scope *scope, const struct cp_type *of,
+			     uint64_t number, const struct cp_type **ret)
+{
+	const struct cp_type *t = cp_type_strip(of);
+	const char *at = t && t->name ? strchr(t->name, '<') : NULL, *end;
+	struct cp_error *err;
+	unsigned depth = 0;
+	char text[256];
+	uint64_t n = 0;
+
+	for (end = at ? ++at : ""; *end && (depth || *end != '>'); end++) {
+		depth += *end == '<' || *end == '(';
+		depth -= depth && (*end == '>' || *end == ')');
+		if (depth || *end != ',')
+			continue;
+		if (n++ == number)
+			break;
+		at = end + 1 + (end[1] == ' ');
+	}
+	if (!*end || n < number || n > number + 1 || (size_t)(end - at) >= sizeof(text))
+		return false;
+	memcpy(text, at, (size_t)(end - at));
+	text[end - at] = '\0';
+	err = cp_type_by_text(&scope->env, text, ret);
+	cp_error_free(err);
+	return !err;
+}
+
 CP_ERROR cp_shape_type(struct cp_shape_scope *scope, const char *name, const struct cp_type **ret)
 {
 	const struct cp_type *t = scope->self.type;
@@ -79,7 +110,8 @@ CP_ERROR cp_shape_type(struct cp_shape_scope *scope, const char *name, const str
 		end = part + 1 + strcspn(part + 1, "$");
 		number = strtoull(part + 1, NULL, 10);
 		if (part[1] >= '0' && part[1] <= '9') {
-			if (!number || !cp_shape_argument(scope, t, number - 1, &t))
+			if (!number || (!cp_shape_argument(scope, t, number - 1, &t) &&
+					!argument_by_name(scope, t, number - 1, &t)))
 				return no_type(name);
 			continue;
 		}

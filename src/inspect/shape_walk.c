@@ -398,3 +398,105 @@ CP_ERROR cp_shape_walk(struct cp_shape_scope *scope, uint64_t steps, cp_shape_vi
 	cp_shape_scope_by_step(scope, false);
 	return err;
 }
+
+/* ---- iterators ---- */
+
+#define RING_MAX 65536
+
+static bool keep_error(void *ctx, const struct cp_thing *key, const struct cp_thing *value)
+{
+	(void)key;
+	*(struct cp_thing *)ctx = *value;
+	return false;
+}
+
+/* What is the head of a ring has the number of the other nodes in it. */
+struct ring {
+	uint64_t start;
+	int64_t count; /* at the start */
+	int64_t length; /* nodes; 0: it does not come back within as many as `count` says */
+	unsigned alike; /* other nodes at which the same number is */
+	bool is_used; /* what is at the start */
+	unsigned unused; /* of those that are alike */
+};
+
+static CP_ERROR is_used(struct walk *w, bool *ret)
+{
+	int64_t used = 0;
+
+	if (has(w, CP_TERM_used))
+		CP_TRY(number(w, CP_TERM_used, &used));
+	*ret = used != 0;
+	return NULL;
+}
+
+static CP_ERROR go_around(struct walk *w, struct ring *r)
+{
+	uint64_t at = r->start;
+	int64_t n, count = 0;
+	bool used = false;
+
+	cp_shape_scope_enter(w->scope, w->pointer, at);
+	CP_TRY(number(w, CP_TERM_count, &r->count));
+	if (!w->over)
+		CP_TRY(is_used(w, &r->is_used));
+	if (r->count < 0)
+		return NULL;
+	for (n = 1; !w->over && n <= r->count + 1 && step(w); n++) {
+		CP_TRY(pointer(w, CP_TERM_next, &at));
+		if (w->over || at == r->start) {
+			r->length = n;
+			return NULL;
+		}
+		cp_shape_scope_enter(w->scope, w->pointer, at);
+		CP_TRY(number(w, CP_TERM_count, &count));
+		if (w->over || count != r->count)
+			continue;
+		CP_TRY(is_used(w, &used));
+		r->alike++;
+		r->unused += !used;
+	}
+	return NULL;
+}
+
+static CP_ERROR is_head(struct walk *w, uint64_t address, bool *ret)
+{
+	struct ring r = { .start = address };
+
+	cp_shape_scope_by_step(w->scope, true);
+	CP_TRY(go_around(w, &r));
+	cp_shape_scope_by_step(w->scope, false);
+	*ret = false;
+	if (w->over || (r.length && r.length != r.count + 1) || (!r.length && w->steps))
+		return NULL;
+	if (!r.length || (r.alike && !(r.unused + !r.is_used == 1)))
+		return cp_error_new(CP_ERR_USAGE, 0, "it may be the end");
+	*ret = !r.alike || !r.is_used;
+	return NULL;
+}
+
+CP_ERROR cp_shape_node(struct cp_shape_scope *scope, struct cp_thing *ret, bool *end_ret)
+{
+	struct cp_number number = { .kind = CP_NUMBER_INTEGER };
+	struct cp_thing value = { 0 };
+	struct walk w = { .scope = scope, .visit = keep_error, .ctx = ret, .steps = RING_MAX };
+	uint64_t address = 0;
+	bool end = false;
+
+	*ret = (struct cp_thing){ 0 };
+	CP_TRY(pointer(&w, CP_TERM_first, &address));
+	if (!w.over && address)
+		CP_TRY(find_behind(&w));
+	if (!w.over && address && has(&w, CP_TERM_next))
+		CP_TRY(is_head(&w, address, &end));
+	*end_ret = !w.over && (end || !address);
+	if (w.over || *end_ret)
+		return NULL;
+	cp_shape_scope_enter(scope, w.pointer, address);
+	value = (struct cp_thing){ .type = w.behind, .address = address + w.offset };
+	if (!w.behind)
+		CP_TRY(cp_shape_term(scope, CP_TERM_value, &value));
+	number.i = value.address;
+	return cp_number_thing(&scope->env, number,
+			       cp_type_pointer_to(scope->env.arena, value.type), ret);
+}

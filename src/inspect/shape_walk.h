@@ -19,4 +19,8 @@ typedef bool (*cp_shape_visit_fn)(void *ctx, const struct cp_thing *key,
 CP_ERROR cp_shape_walk(struct cp_shape_scope *scope, uint64_t steps, cp_shape_visit_fn visit,
 		       void *ctx);
 
+/* Of CP_SHAPE_NODE: a pointer to the value that it means (*end_ret: to none). An error: it
+ * is not as declared, or cannot be told from the end. */
+CP_ERROR cp_shape_node(struct cp_shape_scope *scope, struct cp_thing *ret, bool *end_ret);
+
 #endif

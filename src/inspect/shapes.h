@@ -26,6 +26,10 @@ enum cp_shape_kind {
 	/* at `at`, of the type that is argument `behind` of the template called `member` that the
 	 * function at `code` is made of, if its constant `used` says so; or the word `none` */
 	CP_SHAPE_HELD,
+	/* A pointer to the value of the node at `first`, or the word `none` at NULL and, where
+	 * nodes are a ring by `next`, at its head: the node whose `count` is how many others there
+	 * are. Where a value looks like that, the head is the one that is not `used` for sure. */
+	CP_SHAPE_NODE,
 	/* What holds elements that need not be in a row: */
 	CP_SHAPE_ITEMS, /* `value` for each `$i` below `count` for which `used` is true */
 	CP_SHAPE_CHAIN, /* nodes from `first` on by `next`, up to NULL or `end` */

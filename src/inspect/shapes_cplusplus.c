@@ -27,6 +27,27 @@
 		} \
 	}
 
+/* What operator new has of glibc has its size before it, which tells what a list's node is from
+ * the head in the list. */
+#define LIST_ITERATOR(of) \
+	{ \
+		of, CP_SHAPE_NODE, \
+		{ \
+			TERM(first) = "_M_node", TERM(next) = "_M_next", \
+			TERM(count) = "*(unsigned long *)($node + 1)", TERM(behind) = "$1", \
+			TERM(used) = \
+				"(((unsigned long *)$node)[-1] & -8) == (sizeof($1) + 39 & -16)", \
+			TERM(none) = "end", \
+		} \
+	}
+#define FORWARD_ITERATOR(of) \
+	{ \
+		of, CP_SHAPE_NODE, \
+		{ \
+			TERM(first) = "_M_node", TERM(behind) = "$1", TERM(none) = "end", \
+		} \
+	}
+
 /* clang-format off: one line a term */
 const struct cp_shape_row cp_shapes_cplusplus[] = {
 	/* libstdc++: text */
@@ -428,6 +449,10 @@ const struct cp_shape_row cp_shapes_cplusplus[] = {
 	VALUE("_Deque_iterator<*", "_M_cur"),
 	TREE_ITERATOR("_Rb_tree_iterator<*"),
 	TREE_ITERATOR("_Rb_tree_const_iterator<*"),
+	LIST_ITERATOR("_List_iterator<*"),
+	LIST_ITERATOR("_List_const_iterator<*"),
+	FORWARD_ITERATOR("_Fwd_list_iterator<*"),
+	FORWARD_ITERATOR("_Fwd_list_const_iterator<*"),
 	HASH_ITERATOR("_Node_iterator<*"),
 	HASH_ITERATOR("_Node_const_iterator<*"),
 	/* libstdc++: words and numbers in classes */

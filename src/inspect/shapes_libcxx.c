@@ -109,6 +109,17 @@
 			TERM(next) = "__next_", TERM(behind) = "$1", \
 		} \
 	}
+#define LIST_ITERATOR(of) \
+	{ \
+		of, CP_SHAPE_NODE, \
+		{ \
+			TERM(first) = "__ptr_", TERM(next) = "__next_", \
+			TERM(count) = "*(unsigned long *)($node + 1)", TERM(behind) = "$1", \
+			TERM(used) = \
+				"(((unsigned long *)$node)[-1] & -8) == (sizeof($1) + 39 & -16)", \
+			TERM(none) = "end", \
+		} \
+	}
 #define FORWARD_LIST(head) \
 	{ \
 		"forward_list<*", CP_SHAPE_CHAIN, \
@@ -200,6 +211,9 @@ const struct cp_shape_row cp_shapes_libcxx[] = {
 	{ "time_point<*::system_clock,*", CP_SHAPE_DATE, { TERM(value) = "__d_" } },
 	VALUE("time_point<*", "__d_"),
 	VALUE("reference_wrapper<*", "__f_"),
+	VALUE("complex<float>", "{_Complex float}&__re_"),
+	VALUE("complex<double>", "{_Complex double}&__re_"),
+	VALUE("complex<long double>", "{_Complex long double}&__re_"),
 	/* iterators */
 	VALUE("__wrap_iter<*", "__i"),
 	VALUE("__wrap_iter<*", "__i_"),
@@ -220,6 +234,8 @@ const struct cp_shape_row cp_shapes_libcxx[] = {
 	HASH_MAP_ITERATOR("__hash_map_const_iterator<*", ".__cc"),
 	HASH_MAP_ITERATOR("__hash_map_const_iterator<*", ".__cc_"),
 	HASH_MAP_ITERATOR("__hash_map_const_iterator<*", ""),
+	LIST_ITERATOR("__list_iterator<*"),
+	LIST_ITERATOR("__list_const_iterator<*"),
 	CHOICE("__forward_list_iterator<*", "__ptr_", "&(($1)__ptr_)->__value_", "end"),
 	CHOICE("__forward_list_const_iterator<*", "__ptr_", "&(($1)__ptr_)->__value_", "end"),
 	/* words and numbers in classes */

@@ -157,9 +157,9 @@ const char *cp_spelling_type(const char *at, bool *certain_ret)
 {
 	static const char *const before[] = { "const", "volatile", "struct", "class",
 					      "union", "enum",	   NULL };
-	static const char *const plain[] = { "unsigned", "signed",   "long",   "short", "int",
-					     "char",	 "float",    "double", "bool",	"_Bool",
-					     "void",	 "__int128", NULL };
+	static const char *const plain[] = { "unsigned", "signed",   "long",	 "short", "int",
+					     "char",	 "float",    "double",	 "bool",  "_Bool",
+					     "void",	 "__int128", "_Complex", NULL };
 	bool certain = false, named = false;
 	const char *end, *from = at;
 

@@ -5,11 +5,13 @@
  */
 #include <atomic>
 #include <compare>
+#include <complex>
 #include <deque>
 #include <exception>
 #include <forward_list>
 #include <functional>
 #include <initializer_list>
+#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -36,6 +38,10 @@ std::vector<int> row{ 5, 6, 7 };
 std::vector<std::string> texts{ "first", "second" };
 std::deque<int> ring{ 8, 9 };
 std::forward_list<int> forward{ 4, 5 };
+std::forward_list<long double> wide_forward{ 2.5L };
+/* One of them is how many they are, as the head has it. */
+std::list<int> numbers{ 1, 3, 7 }, no_numbers;
+std::list<std::string> text_list{ "in", "list" };
 
 auto in_tree = tree.find("two");
 std::map<std::string, int>::const_iterator in_tree_const = tree.begin();
@@ -50,9 +56,17 @@ auto in_names = names.begin(), behind_names = names.end();
 auto in_row = row.begin() + 1;
 auto in_texts = texts.cbegin();
 auto in_ring = ring.begin();
+auto in_wide_forward = wide_forward.begin();
+auto in_list = numbers.begin(), at_count = std::next(in_list), behind_list = numbers.end();
+std::list<std::string>::const_iterator in_texts_list = text_list.begin(),
+				       behind_texts_list = text_list.end();
+auto of_empty = no_numbers.end();
 auto in_forward = forward.begin(), behind_forward = forward.end();
 
 std::atomic<double> real(2.5);
+std::complex<float> half(0.5f, -2);
+std::complex<double> whole(1, 2);
+std::complex<long double> longer(1.5L, 0);
 std::strong_ordering order = 1 <=> 2;
 std::type_index kind = typeid(std::string *);
 std::exception_ptr none;
@@ -90,6 +104,10 @@ static std::string said(long double d)
 static std::string said(const std::string &s)
 {
 	return '"' + s + '"';
+}
+template <class T> static std::string said(const std::complex<T> &c)
+{
+	return said((long double)c.real()) + " + " + said((long double)c.imag()) + "i";
 }
 template <class A, class B> static std::string said(const std::pair<A, B> &p)
 {
@@ -144,11 +162,19 @@ int main()
 	at("in_row", row, in_row);
 	at("in_texts", texts, in_texts);
 	at("in_ring", ring, in_ring);
-#ifdef _LIBCPP_VERSION
 	at("in_forward", forward, in_forward);
 	at("behind_forward", forward, behind_forward);
-#endif
+	at("in_wide_forward", wide_forward, wide_forward.begin());
+	at("in_list", numbers, in_list);
+	at("at_count", numbers, at_count);
+	at("behind_list", numbers, behind_list);
+	at("in_texts_list", text_list, in_texts_list);
+	at("behind_texts_list", text_list, behind_texts_list);
+	at("of_empty", no_numbers, of_empty);
 	printf("real = %g\n", real.load());
+	printf("half = %s\n", said(half).c_str());
+	printf("whole = %s\n", said(whole).c_str());
+	printf("longer = %s\n", said(longer).c_str());
 	printf("order = %d\n", order < 0 ? -1 : order > 0);
 	printf("kind = \"%s\"\n", kind.name());
 	printf("none = %s\n", none ? "something" : "empty");
