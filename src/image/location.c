@@ -503,6 +503,21 @@ bool cp_location_is_of_thread(const uint8_t *expr, size_t size)
 }
 
 /* `addr, stack_value` is a local, or a piece of one, that is known to point there. */
+/* Is it in pieces, some of them in memory at a fixed address, and none in a frame? */
+static bool is_in_fixed_pieces(const uint8_t *expr, size_t size)
+{
+	const struct cp_location_env env = { .arch = cp_arch_host() };
+	struct cp_located parts[CP_LOCATED_MAX];
+	size_t count = 0, i, in_memory = 0;
+
+	if ((!memchr(expr, DW_OP_piece, size) && !memchr(expr, DW_OP_bit_piece, size)) ||
+	    cp_location_evaluate(&env, expr, size, parts, &count) != CP_LOCATION_OK)
+		return false;
+	for (i = 0; i < count && parts[i].kind != CP_LOCATED_REGISTER; i++)
+		in_memory += parts[i].kind == CP_LOCATED_MEMORY;
+	return i == count && in_memory;
+}
+
 bool cp_location_is_static(const uint8_t *expr, size_t size)
 {
 	const size_t address = 1 + sizeof(uint64_t);
@@ -510,5 +525,6 @@ bool cp_location_is_static(const uint8_t *expr, size_t size)
 	return cp_location_is_of_thread(expr, size) ||
 	       (size >= address && expr[0] == DW_OP_addr &&
 		(size == address ||
-		 (expr[address] != DW_OP_stack_value && expr[size - 1] != DW_OP_stack_value)));
+		 (expr[address] != DW_OP_stack_value && expr[size - 1] != DW_OP_stack_value))) ||
+	       is_in_fixed_pieces(expr, size);
 }

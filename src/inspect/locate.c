@@ -127,6 +127,11 @@ static void put_off(const struct cp_location *at, const struct cp_location *base
 	};
 }
 
+void cp_locate_static(const struct cp_location *at, uint64_t size, struct cp_place *ret)
+{
+	put_off(at, NULL, false, 0, size, ret);
+}
+
 enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 				      const struct cp_capture *capture, struct cp_located *ret,
 				      size_t *count_ret)

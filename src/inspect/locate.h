@@ -27,6 +27,9 @@ void cp_locate(const struct cp_signature *signature, const struct cp_variable *v
 struct cp_place cp_locate_in_frame(const struct cp_signature *signature,
 				   const struct cp_variable *v, const struct cp_value_frame *frame);
 
+/* The place of a static variable of `size` bytes that is not one object in memory. */
+void cp_locate_static(const struct cp_location *at, uint64_t size, struct cp_place *ret);
+
 /* Do members of a value have bytes from `at` up to `end`, or is that padding? */
 bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end);
 

@@ -13,9 +13,11 @@
 #include "image/find.h"
 #include "image/jit.h"
 #include "image/location.h"
+#include "inspect/locate.h"
 #include "inspect/made_types.h"
 #include "inspect/readable.h"
 #include "inspect/signature.h"
+#include "inspect/value.h"
 
 #define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
 
@@ -119,6 +121,46 @@ static uint64_t copy_of(const struct asked *a, uint64_t address)
 		       : address;
 }
 
+/* Is it one object in memory, from its first byte on? */
+static bool is_whole(const struct cp_located *parts, size_t count, const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	return count == 1 && parts[0].kind == CP_LOCATED_MEMORY && !parts[0].skip &&
+	       !parts[0].skip_bits && !parts[0].size_bits &&
+	       (!parts[0].size || (t && parts[0].size >= t->size));
+}
+
+/* The value of one that is in pieces, of memory, constants and nothing. */
+static struct cp_thing in_pieces(const struct asked *a, const struct cp_location *at,
+				 const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_signature signature = { .limits = { .value = BYTES_MAX } };
+	const struct cp_capture capture = { .memory = a->statics->memory, .bias = a->of->bias };
+	struct cp_value_request request = { .signature = &signature, .capture = &capture };
+	struct cp_parameter p = { .type = type, .source = CPROF_SOURCE_DWARF };
+	struct cp_thing thing = lacking(type, CPROF_VALUE_UNAVAILABLE);
+	struct cp_bytes bytes;
+
+	request.arena = cp_value_arena_create();
+	if (!request.arena || !t || !t->size)
+		goto out;
+	cp_locate_static(at, t->size, &p.place);
+	bytes = cp_parameter_known(&request, &p, &thing.error);
+	if (!bytes.size)
+		goto out;
+	thing.error = CPROF_VALUE_OK;
+	thing.size = bytes.size;
+	thing.bytes = (const uint8_t *)cp_arena_copy(a->statics->arena, bytes.at, bytes.size);
+	thing.gaps = cp_gaps_copy(a->statics->arena, bytes.gaps);
+	if (!thing.bytes || (bytes.gaps && !thing.gaps))
+		thing.error = CPROF_VALUE_UNAVAILABLE;
+out:
+	cp_value_arena_destroy(request.arena);
+	return thing;
+}
+
 struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct cp_placed_image *of,
 				bool program, const struct cp_global *global)
 {
@@ -148,11 +190,12 @@ struct cp_thing cp_static_thing(const struct cp_statics *statics, const struct c
 		return cp_thing_at(v->type, copy_of(&asked, symbol.v + of->bias));
 	if (global->gone)
 		return lacking(v->type, CPROF_VALUE_OPTIMIZED_OUT);
-	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK ||
-	    count != 1 || parts[0].kind != CP_LOCATED_MEMORY)
+	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK)
 		return asked.initial ? initial_of(&asked, v->type)
 				     : lacking(v->type,
 					       asked.error ? asked.error : CPROF_VALUE_UNAVAILABLE);
+	if (!is_whole(parts, count, v->type))
+		return in_pieces(&asked, at, v->type);
 	thing = cp_thing_at(v->type, global->external && !cp_static_is_of_threads(global)
 					     ? copy_of(&asked, parts[0].value)
 					     : parts[0].value);

@@ -702,3 +702,37 @@ END
 		wait $!
 	done
 }
+
+@test "static variables in pieces, also of bits, are gdb's and the program's" {
+	needs gcc clang gdb
+	printf '#include <stdio.h>\nint main(void) { puts("ready"); fflush(stdout); return getchar(); }\n' >main.c
+	gcc -o pieces main.c "$SOURCES/tests/cli/inspect_pieces.S"
+	begin pieces
+	local names=(of_memory of_both fields partly nibbles far partly.y fields.z)
+	gdb -q -nx -batch -p "$pid" -ex 'set language c' "${names[@]/#/-ex=print }" 2>errors |
+		sed -n 's/^\$[0-9]* = //p' | tr -d ' ' >judged
+	[ "$(wc -l <judged)" = "${#names[@]}" ] || complain "$(cat errors judged)"
+	"$CPROF" inspect "$pid" "${names[@]}" | sed 's/^[a-z_.]* = //' | tr -d ' ' | diff judged -
+	finish
+	# As clang takes a structure apart, of which a member is not kept.
+	cat >apart.c <<-'END'
+		#include <stdio.h>
+		static struct { int a; long b; short c, never; } apart;
+		__attribute__((noinline)) static void change(int n) { apart.a += n; apart.b -= n; apart.c = n; }
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			change(argc + 4);
+			change(argc);
+			printf("apart = {a=%d, b=%ld, c=%d, never=<optimized out>}\nready\n", apart.a, apart.b, apart.c);
+			fflush(stdout);
+			change(getchar());
+			return apart.a + apart.b + apart.c;
+		}
+	END
+	clang -O2 -g -o apart apart.c
+	readelf --debug-dump=info apart 2>/dev/null | grep -A8 'name.*: apart$' | grep -q DW_OP_piece
+	begin apart
+	"$CPROF" inspect "$pid" apart | diff <(grep -v ready said) -
+	finish
+}
