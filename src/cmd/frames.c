@@ -563,6 +563,17 @@ static bool static_around(struct cp_frames *frames, const char *name, struct cp_
 	return true;
 }
 
+struct cp_thing cp_frames_thing(struct cp_frames *frames, const struct cp_scope_name *name)
+{
+	const struct cp_expression_env *env = &frames->in->env;
+	struct cp_global own;
+
+	if (!name->fixed)
+		return cp_scope_thing(&frames->scope, env, name);
+	own = cp_static_of(frames->scope.signature, name->variable, env->arena);
+	return cp_inspected_global(frames->in, frames->chosen->object, &own);
+}
+
 bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing *ret)
 {
 	const struct cp_expression_env *env = &frames->in->env;
@@ -577,13 +588,6 @@ bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing 
 	if (!count)
 		return member_named(frames, name, ret) || static_around(frames, name, ret);
 	note_others(frames, names, count);
-	if (names->fixed) {
-		const struct cp_global own =
-			cp_static_of(frames->scope.signature, names->variable, env->arena);
-
-		*ret = cp_inspected_global(frames->in, frames->chosen->object, &own);
-		return true;
-	}
-	*ret = cp_scope_thing(&frames->scope, env, names);
+	*ret = cp_frames_thing(frames, names);
 	return true;
 }

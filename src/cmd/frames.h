@@ -67,6 +67,8 @@ void cp_frames_enter(struct cp_frames *frames, const struct cp_inspected_frame *
 /* The bytes of the stack that a frame has, from *low_ret up to *high_ret. False: not known. */
 bool cp_frames_extent(const struct cp_frames *frames, const struct cp_inspected_frame *frame,
 		      uint64_t *low_ret, uint64_t *high_ret);
+/* Where a name of the chosen frame is, or a static of its function. */
+struct cp_thing cp_frames_thing(struct cp_frames *frames, const struct cp_scope_name *name);
 /* What `name` is in the chosen frame: a variable, a register with '$' before its name, a
  * member of what `this` points to. False: nothing. Others of the name are noted. */
 bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing *ret);

@@ -51,7 +51,7 @@ static CP_ERROR look_at_variable(struct cp_inspect *i, const void *what, struct 
 
 	cp_scope_names(scope, env->arena, &names);
 	names += *(const size_t *)what;
-	*ret = cp_scope_thing(scope, env, names);
+	*ret = cp_frames_thing(&i->frames, names);
 	*value_ret = ret->type || ret->error ? cp_thing_value(env, ret) : NULL;
 	note_hidden(i, names);
 	return NULL;

@@ -161,6 +161,8 @@ static char *variable_at(struct cp_map_of_all *map, uint64_t address)
 	struct cp_thing thing;
 
 	for (n = 0; n < count; n++) {
+		if (names[n].fixed) /* in no frame */
+			continue;
 		thing = cp_scope_thing(&map->frames.scope, env, &names[n]);
 		if (!*names[n].variable->name || !has(&thing, address))
 			continue;

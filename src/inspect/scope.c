@@ -10,6 +10,11 @@
 #include "inspect/frame.h"
 #include "inspect/value.h"
 
+static struct cp_scope_name static_name(const struct cp_function_info *f, uint32_t i)
+{
+	return (struct cp_scope_name){ &f->statics[i], .local = true, .fixed = true };
+}
+
 size_t cp_scope_names(const struct cp_scope *scope, struct cp_arena *arena,
 		      const struct cp_scope_name **ret)
 {
@@ -21,13 +26,17 @@ size_t cp_scope_names(const struct cp_scope *scope, struct cp_arena *arena,
 	*ret = NULL;
 	if (!f || !scope->signature->described)
 		return 0;
-	names = cp_arena_array(arena, (size_t)f->parameter_count + f->local_count + 1,
+	names = cp_arena_array(arena,
+			       (size_t)f->parameter_count + f->local_count + f->static_count + 1,
 			       sizeof(*names));
 	for (i = 0; names && i < f->parameter_count; i++)
 		names[n++] = (struct cp_scope_name){ &f->parameters[i], false, i };
 	for (i = 0; names && i < f->local_count; i++)
 		if (cp_variable_in_scope(&f->locals[i], scope->frame.pc.v))
 			names[n++] = (struct cp_scope_name){ &f->locals[i], true, position++ };
+	for (i = 0; names && i < f->static_count; i++)
+		if (cp_variable_in_scope(&f->statics[i], scope->frame.pc.v))
+			names[n++] = static_name(f, i);
 	*ret = names;
 	return n;
 }
@@ -72,19 +81,16 @@ static void put(struct cp_scope_name *found, size_t n, struct cp_scope_name name
 	found[k] = name;
 }
 
-/* The function's own, of the blocks that the frame is in, or (`all`) of any. */
-static size_t put_statics(const struct cp_scope *scope, const char *name, bool all,
+/* The function's own of blocks that the frame is not in. */
+static size_t put_statics(const struct cp_scope *scope, const char *name,
 			  struct cp_scope_name *found, size_t n)
 {
 	const struct cp_function_info *f = &scope->signature->function;
 	uint32_t i;
 
 	for (i = 0; i < f->static_count; i++)
-		if (!strcmp(f->statics[i].name, name) &&
-		    (all || cp_variable_in_scope(&f->statics[i], scope->frame.pc.v)))
-			put(found, n++,
-			    (struct cp_scope_name){ &f->statics[i], .local = true, .fixed = true },
-			    scope->frame.pc.v);
+		if (!strcmp(f->statics[i].name, name))
+			put(found, n++, static_name(f, i), scope->frame.pc.v);
 	return n;
 }
 
@@ -104,8 +110,7 @@ size_t cp_scope_find(const struct cp_scope *scope, struct cp_arena *arena, const
 	for (i = 0; i < count; i++)
 		if (!strcmp(all[i].variable->name, name))
 			put(found, n++, all[i], scope->frame.pc.v);
-	n = statics ? put_statics(scope, name, false, found, n) : n;
-	return n || !statics ? n : put_statics(scope, name, true, found, n);
+	return n || !statics ? n : put_statics(scope, name, found, n);
 }
 
 /* An object without members has bytes that nobody cares for. */

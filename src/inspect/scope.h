@@ -22,7 +22,8 @@ struct cp_scope_name {
 	bool fixed; /* a static of the function: cp_static_thing() tells where it is */
 };
 
-/* All of a frame but statics, arguments first, in the arena; *ret NULL: none. */
+/* All of a frame, arguments first and statics of the function last, in the arena; *ret NULL:
+ * none. */
 size_t cp_scope_names(const struct cp_scope *scope, struct cp_arena *arena,
 		      const struct cp_scope_name **ret);
 /* Orders names that may be the same so that the one that is meant comes first: of the

@@ -211,6 +211,7 @@ in_wait() {
 		ratio = 1.5
 		result = 0
 		hidden = 20
+		calls = 41
 	END
 	[ "$("$CPROF" inspect --thread="$pid" --frame='nested(server*, int)' "$pid" n text | tail -n +2)" = 'n = 0
 text = "depth 0"' ]
@@ -369,7 +370,7 @@ text = "depth 0"' ]
 }
 
 @test "a static of the frame's function, not of another of its name" {
-	needs g++
+	needs g++ gdb
 	cat >statics.cpp <<-'END'
 		#include <stdio.h>
 		#include <unistd.h>
@@ -436,6 +437,13 @@ text = "depth 0"' ]
 			"$CPROF" inspect --frame="${frame//·/ }" "$pid" "$name" >got
 			sed -n 2p got | diff - <(echo "$name = $value") || { echo "$compiler: $frame"; return 1; } >&2
 		done <said
+		# All of them, without an expression.
+		for frame in 'count(double, void (*)())' 'Box<char>::hold'; do
+			gdb -q -nx -batch -p "$pid" -ex "frame function $frame" -ex 'info locals' 2>errors |
+				sed -n '/^#/,$p' | sed -En '/^(calls|own|held) = /p' | sort >judged
+			[ -s judged ] || complain "$(cat errors)"
+			"$CPROF" inspect --frame="$frame" "$pid" | sed -En '/^(calls|own|held) = /p' | sort | diff judged -
+		done
 		finish
 	done
 }
