@@ -406,15 +406,18 @@ static void add(struct search *s, struct cp_unit *unit, uint64_t die, enum match
 	s->failed |= !found.name || !cp_vec_push(&s->to->types, found);
 }
 
+#define OWN_FILE 1 /* and below: of a unit, by compilers' custom */
+
 /* A header's type is met in unit after unit: then it need not be read again. */
 static bool was_met(struct search *s, const struct cp_attrs *a, uint64_t name)
 {
-	uint64_t size = 0, line = 0, key;
+	uint64_t size = 0, line = 0, file = 0, key;
 
 	cp_attr_number(&a->byte_size, &size);
 	cp_attr_number(&a->decl_line, &line);
+	cp_attr_number(&a->decl_file, &file);
 	key = cp_hash_u64(name ^ cp_hash_u64(size << 24 ^ line));
-	if (!line)
+	if (!line || file <= OWN_FILE)
 		return false;
 	if (cp_map_get(&s->met, key))
 		return true;

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layout_judge.py CPROF FILE STEP: each STEPth struct of `pahole CPROF` (in FILE) beside
-`cprof layout`: sizes, and offset and size of each member of the first level."""
+"""layout_judge.py CPROF FILE...: all that pahole tells of structs, classes and unions of
+each FILE beside `cprof layout --all`: sizes, and offset and size of each member of the first
+level. What is only pahole's to name (a type without a name) is left out."""
 import json
 import re
 import subprocess
 import sys
 
-CPROF, FILE, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
+CPROF = sys.argv[1]
 MEMBER = re.compile(r"^\t(?P<what>[^\t/].*?);\s*/\*\s*(?P<offset>\d+)(?::\s*(?P<bit>\d+))?\s+(?P<size>\d+) \*/$")
 
 
@@ -20,13 +21,18 @@ def name_of(what):
     return plain.group(1) if plain else None
 
 
-def structs():
+def output_of(*command):
+    return subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          encoding="utf-8", errors="replace").stdout
+
+
+def structs(file):
     name, members = None, []
-    for line in open(FILE, encoding="utf-8", errors="replace"):
-        head = re.match(r"^struct (\w+) \{", line)
+    for line in output_of("pahole", file).splitlines():
+        head = re.match(r"^(?:struct|class|union) (\S.*?)(?: : .*)? \{$", line)
         if head:
             name, members = head.group(1), []
-        member = MEMBER.match(line.rstrip("\n")) if name else None
+        member = MEMBER.match(line) if name else None
         if member and name_of(member["what"]):
             members.append((name_of(member["what"]), int(member["offset"]), member["bit"],
                             int(member["size"])))
@@ -34,6 +40,16 @@ def structs():
         if size:
             yield name, int(size.group(1)), members
             name = None
+
+
+def last_part(name):
+    """`ns::Box<ns::Inner>` as `Box<ns::Inner>`."""
+    depth = begin = 0
+    for at, c in enumerate(name):
+        depth += (c in "<(") - (c in ">)")
+        if not depth and name.startswith("::", at):
+            begin = at + 2
+    return name[begin:]
 
 
 def differences(ours, members):
@@ -46,21 +62,27 @@ def differences(ours, members):
             yield f"{name}: pahole's {offset} {width}, ours {f}"
 
 
-compared = apart = 0
-for number, (name, size, members) in enumerate(structs()):
-    if number % STEP:
-        continue
-    said = subprocess.run([CPROF, "layout", "--json", CPROF, f"struct {name}"], check=True,
-                          stdout=subprocess.PIPE).stdout
-    types = json.loads(said)
-    # Several files may have one of that name.
-    types = [t for t in (types if isinstance(types, list) else [types])
-             if t["type"] == name and t["size"] == size]
-    wrong = min(([*differences(t, members)] for t in types), key=len,
-                default=[f"pahole's has {size} bytes, none of ours"])
-    compared += len(members)
-    apart += len(wrong)
-    for what in wrong:
-        print(f"struct {name}.{what}")
-print(f"{compared} members, {apart} apart")
-sys.exit(apart > 0 or compared < 100)
+def judge(file):
+    types = {}
+    for t in json.loads(output_of(CPROF, "layout", "--all", "--json", file)):
+        types.setdefault((t["type"], t["size"]), []).append(t)
+        # pahole leaves out what a type is in.
+        types.setdefault((last_part(t["type"]), t["size"]), []).append(t)
+    compared = apart = unknown = found = 0
+    for name, size, members in structs(file):
+        if (name, size) not in types:
+            unknown += 1
+            print(f"{file}: {name} of {size} bytes is pahole's alone")
+            continue
+        # Several files may have one of that name.
+        wrong = min(([*differences(t, members)] for t in types[name, size]), key=len)
+        found += 1
+        compared += len(members)
+        apart += len(wrong)
+        for what in wrong:
+            print(f"{file}: {name}.{what}")
+    print(f"{file}: {found} types, {compared} members, {apart} apart, {unknown} not found")
+    return apart or unknown or not compared
+
+
+sys.exit(any([judge(file) for file in sys.argv[2:]]))
