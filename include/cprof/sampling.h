@@ -91,6 +91,8 @@ typedef struct cprof_overhead {
 				breakpoints were placed; 0: they are not yet */
 	uint64_t left_ns; /* CLOCK_MONOTONIC: when cprof began to leave the program; 0: it did
 			     not. What happens later is held up by that */
+	uint64_t placing_cut; /* processes that ended, or were left, before all that was to be
+				 placed in them was */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

@@ -63,6 +63,8 @@ struct cp_record_totals {
 	uint64_t event_unsampled; /* and how much of that no sample carries */
 	uint64_t left_ns; /* when cprof began to leave what still ran; 0: nothing did. Calls that
 			     are open end there, not when it was out */
+	uint64_t placing_cut; /* processes that ended, or were left, before all that was to be
+				 placed in them was */
 	/* Sources and code that the recording encloses, and what there was no room for. */
 	uint64_t sources, source_bytes, sources_left_out;
 	uint64_t codes, code_bytes, codes_left_out;

@@ -998,6 +998,25 @@ has_opened() {
 		"$(($(sed -n 's/ ns$//p' out) / 2))" ]
 }
 
+# has_ended_calls: cprof has; its child ./calls is asked to end, again for when it is held by then.
+has_ended_calls() {
+	kill $(pgrep -P "$pid" -x calls) 2>/dev/null
+	! kill -0 "$pid" 2>/dev/null
+}
+
+@test "a program that ends before its functions are placed is not said to have none" {
+	many
+	printf 'int f7(int); int main(void) { return f7(0) - f7(0); }\n' >calls.c
+	"${CC:-cc}" -o calls calls.c -L. -lmany -Wl,-rpath,"$PWD"
+	start "$CPROF" run -o x.data -t 'lib:libmany*,nosuch' -- ./calls
+	until_true has_ended_calls
+	grep -q 'prepared, before all of the functions that SPEC means were traced' err
+	grep -Eq 'ended while code was prepared, at [0-9,]+ of [0-9,]+ functions of .*libmany.so' err
+	grep -q "matches 'nosuch' in what was looked at" err
+	refute grep -q 'no function was there' err
+	"$CPROF" report --json x.data | jq -e '.overhead.placing_cut == 1'
+}
+
 @test "code of a program's own, wherever in reach it is, leaves room for detours" {
 	cat >sprinkled.c <<-'END'
 		#include <stdint.h>

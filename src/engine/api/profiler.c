@@ -429,5 +429,6 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.placing_ns = s->placing_ns,
 		.event_unsampled = t->event_unsampled,
 		.left_ns = s->left_ns,
+		.placing_cut = s->life.haste.cuts,
 	};
 }

@@ -563,6 +563,7 @@ static void arm_images(cprof_process *p)
 	const struct engine_numbers none = { 0 };
 	struct preparing preparing = { 0 };
 	struct prepared *now;
+	bool cut;
 
 	if (prepare_images(p, engine_is_c_library, &preparing) &&
 	    prepare_images(p, is_library, &preparing) && !engine_waits_for_c_library(p))
@@ -575,13 +576,17 @@ static void arm_images(cprof_process *p)
 		now->errnum = send_calls(now->image, &none, &now->own, &no_detours, true);
 		now->own = (struct own){ 0 };
 	}
+	cut = !engine_haste_allowed(p);
 	cp_vec_for_each(&preparing.list, now) {
-		if (engine_haste_allowed(p))
+		if (engine_haste_allowed(p)) {
 			place_prepared(now);
-		else
+		} else {
 			put_off(now->image);
+			cut = true;
+		}
 		release(now);
 	}
+	engine_haste_cut(p, cut);
 	cp_vec_free(&preparing.list);
 }
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/types.h"
 #include "engine/target/process.h"
@@ -35,6 +37,10 @@ void engine_haste_begin(cprof_process *p)
 		.of = p,
 		.tell = h->tell,
 		.data = h->data,
+		.cuts = h->cuts,
+		.cut_at = h->cut_at,
+		.done = h->done,
+		.functions = h->functions,
 		.begun_ns = cp_now(),
 		.looked_ns = cp_now(),
 	};
@@ -88,5 +94,34 @@ bool engine_haste_allows(const cprof_image *image, size_t done, size_t of)
 			h->told = true;
 		}
 	}
-	return engine_haste_allowed(p);
+	if (engine_haste_allowed(p))
+		return true;
+	h->cut_at = image->assembly->path;
+	h->done = done;
+	h->functions = of;
+	return false;
+}
+
+void engine_haste_cut(cprof_process *p, bool cut)
+{
+	struct engine_haste *h = &p->session->life.haste;
+
+	h->cuts += (uint64_t)cut - p->life.cut;
+	p->life.cut = cut;
+}
+
+void engine_haste_warn(cprof_session *s)
+{
+	const struct engine_haste *h = &s->life.haste;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!h->cuts)
+		return;
+	if (h->cut_at)
+		cp_buf_printf(&text, ", at %zu of %zu functions of %s", h->done, h->functions,
+			      h->cut_at);
+	engine_warn(s,
+		    "it ended while code was prepared%s: what was not placed by then is not "
+		    "told of",
+		    text.bytes ? text.bytes : "");
 }

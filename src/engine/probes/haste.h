@@ -22,5 +22,9 @@ void engine_haste_end(cprof_process *p);
 bool engine_haste_allows(const cprof_image *image, size_t done, size_t of);
 /* Does it still? */
 bool engine_haste_allowed(const cprof_process *p);
+/* Whether preparing was left before all was placed, as of now: it may be taken up again. */
+void engine_haste_cut(cprof_process *p, bool cut);
+/* At the session's end: says where it was left for good. */
+void engine_haste_warn(cprof_session *s);
 
 #endif

@@ -130,7 +130,9 @@ static void warn_unmatched(cprof_session *s, const char *entry, struct cp_buf *n
 	struct cp_buf within = { 0 };
 	const char *during = "";
 
-	if (!s->child) {
+	if (s->life.haste.cuts) {
+		during = " in what was looked at until it ended";
+	} else if (!s->child) {
 		cp_buf_str(&within, " in the ");
 		cp_add_time(&within, s->run_ns);
 		cp_buf_str(&within, " that were looked at");

@@ -46,6 +46,7 @@
 #include "engine/session/explain.h"
 #include "engine/session/launch.h"
 #include "engine/session/lifecycle.h"
+#include "engine/probes/haste.h"
 #include "engine/session/linger.h"
 #include "engine/session/watched.h"
 #include "engine/probes/rings.h"
@@ -429,6 +430,7 @@ static void finish(cprof_session *s)
 	engine_calls_end(s);
 	engine_each_family(s, f, explain)
 		f->explain(s);
+	engine_haste_warn(s);
 	engine_calls_warn(s);
 	warn_unready(s);
 	warn_taken(s);

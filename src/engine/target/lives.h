@@ -63,6 +63,7 @@ struct engine_process_life {
 	uint32_t linking_look;
 	uint32_t alive; /* threads that are not known to end */
 	uint32_t look; /* how often images were looked through */
+	bool cut; /* not all that was to be placed is (probes/haste.h) */
 	bool unloading, telling;
 	bool leaks_off; /* its LeakSanitizer is switched off (session/leaks.c) */
 	uint64_t fork_sp; /* where it was forked (cp_event_process.sp) */
@@ -90,6 +91,9 @@ struct engine_haste {
 	uint64_t asked_ns; /* since when a signal that asks it to end waits; 0: none does */
 	bool gives_way; /* it is to go on now */
 	bool told;
+	uint64_t cuts; /* processes that are cut, or were when they ended; */
+	const char *cut_at; /* where, the last time: file (borrowed, the session's), functions */
+	size_t done, functions;
 	engine_progress_fn tell; /* NULL: nobody wants to know */
 	void *data;
 };

@@ -171,6 +171,7 @@ struct cp_record_totals cp_recorder_totals(const cprof_profiler *log)
 	t.paused_ns = o.paused_ns;
 	t.placing_ns = o.placing_ns;
 	t.left_ns = o.left_ns;
+	t.placing_cut = o.placing_cut;
 	t.event_unsampled = o.event_unsampled;
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].family->totals)

@@ -287,6 +287,8 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "call_stops", t->call_stops);
 	if (t->calls_left_out)
 		cp_json_u64(j, "calls_left_out", t->calls_left_out);
+	if (t->placing_cut)
+		cp_json_u64(j, "placing_cut", t->placing_cut);
 	cp_json_u64(j, "call_functions", t->call_functions);
 	cp_json_u64(j, "call_sites", t->call_sites);
 	cp_json_u64(j, "disarmed", t->call_disarmed);

@@ -41,6 +41,8 @@ static void add_word(struct cp_buf *out, const char *word)
 
 /* ---- what did not happen ---- */
 
+#define CUT "it was ended while code was prepared, before all of"
+
 static void add_program(struct cp_buf *out, const struct cp_record_info *info)
 {
 	if (info->attached || !info->command || !info->command[0])
@@ -55,6 +57,10 @@ static void no_calls(const struct cp_record *r, struct cp_buf *out)
 	const struct cp_record_totals *t = cp_record_final(r);
 
 	cp_buf_str(out, "\nNo calls: ");
+	if (t->placing_cut) {
+		cp_buf_str(out, CUT " the functions that SPEC means were traced.\n");
+		return;
+	}
 	if (!t->call_functions) {
 		cp_buf_str(out, "no function was there that SPEC means");
 		if (info->attached) {
@@ -130,7 +136,9 @@ static void no_samples(const struct cp_record_info *info, const struct cp_record
 
 static void no_allocations(const struct cp_record_totals *t, struct cp_buf *out)
 {
-	if (t->alloc_every)
+	if (t->placing_cut)
+		cp_buf_str(out, "\nNo allocations: " CUT " what allocates was watched.\n");
+	else if (t->alloc_every)
 		cp_buf_str(out, "\nNo allocations: none was chosen. A smaller --allocs=BYTES "
 				"chooses more.\n");
 	else
