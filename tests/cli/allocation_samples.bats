@@ -116,6 +116,12 @@ END
 		"$CPROF" run -q --allocs=$every --max-rate=0 -o s.data -- ./mix
 		near s.data all.data
 	done
+	# The program says itself how much that was, of the function that allocates.
+	"$CPROF" run -q --allocs=64 --max-rate=0 -o s.data -- ./mix >said
+	"$CPROF" report --json s.data | jq -e --arg said "$(<said)" '($said | split(" ") |
+		map(tonumber)) as $n | .allocations.functions[] | select(.function | test("^allocate")) |
+		[(.allocated.blocks - $n[0]) / .standard_errors.allocated_blocks,
+		 (.allocated.bytes - $n[1]) / .standard_errors.allocated_bytes] | all(-5 < . and . < 5)'
 }
 
 @test "many times over, no sum is off by chance alone" {
@@ -141,8 +147,10 @@ int main(void)
 }
 END
 	$CC -O1 -fno-builtin -o churn churn.c
-	"$CPROF" run -q --allocs=1G -o s.data -- ./churn
-	"$CPROF" report --json s.data | jq -e '.overhead.call_stops < 100'
+	"$CPROF" run -q --allocs=1024G -o s.data -- ./churn
+	"$CPROF" report --json s.data | jq -e '.overhead.call_stops < 100 and
+		(.allocations | .sampled_blocks == 0 and .unseen_bytes == 3 * .sampled_every_bytes)'
+	"$CPROF" report --allocs s.data | grep -q 'none seen, so less than 3.00 TiB'
 	"$CPROF" run -q --allocs=1G --traps -o s.data -- ./churn
 	"$CPROF" report --json s.data >s.json
 	jq -e '.overhead.call_stops | . >= 10000 and . < 10100' s.json
@@ -195,8 +203,10 @@ END
 @test "report, exports and a merge say that it is a sample" {
 	"$CPROF" run -q --allocs=2K --max-rate=0 -o s.data -- ./mix
 	run "$CPROF" report --allocs s.data
-	assert_regex "$output" 'Allocations  about [0-9,]+ bytes in [0-9,]+ blocks; left: '
-	assert_regex "$output" 'sampled, one block about every 2.00 KiB: estimates from [0-9,]+ blocks, of the bytes give or take [0-9.]+ %'
+	local off='\(±[0-9.]+ %\)'
+	assert_regex "$output" "Allocations  about [0-9,]+ bytes $off in [0-9,]+ blocks $off; left: about "
+	assert_regex "$output" ' [0-9,]+ ± *[0-9.]+% .*  allocate'
+	assert_regex "$output" 'sampled, one block about every 2.00 KiB: estimates from [0-9,]+ blocks, of the bytes give or take [0-9.]+ %, of the blocks [0-9.]+ %; ± is one standard error'
 	run --separate-stderr "$CPROF" export -f folded --of=bytes s.data
 	assert_regex "$stderr" 'sampled, one block about every 2.00 KiB'
 	assert_equal "$(awk '{ n += $NF } END { print n }' <<<"$output")" \

@@ -46,6 +46,32 @@ void cp_report_heap_amount(const struct cp_heap_amount *a, struct cp_buf *out)
 	cp_add_plural(out, a->blocks, "block", "blocks");
 }
 
+/* "about 1,234 bytes (±5.6 %) in 5 blocks (±12 %)", of a sample; else as above. */
+static void add_amount(const struct cp_heap *h, const struct cp_heap_amount *a,
+		       const struct cp_heap_doubt *doubt, struct cp_buf *out)
+{
+	double bytes = cp_heap_error(doubt->bytes, a->bytes);
+	double blocks = cp_heap_error(doubt->blocks, a->blocks);
+
+	if (!h->every) {
+		cp_report_heap_amount(a, out);
+		return;
+	}
+	cp_buf_str(out, "about ");
+	cp_add_plural(out, a->bytes, "byte", "bytes");
+	cp_buf_printf(out, " (±%.*f %%) in ", bytes < 10, bytes);
+	cp_add_plural(out, a->blocks, "block", "blocks");
+	cp_buf_printf(out, " (±%.*f %%)", blocks < 10, blocks);
+}
+
+/* "none seen, so most likely less than 1.50 MiB". */
+static void add_unseen(const struct cp_heap *h, struct cp_buf *out)
+{
+	cp_buf_str(out, "none seen, so less than ");
+	cp_add_bytes(out, cp_heap_unseen(h));
+	cp_buf_str(out, " (19 in 20)");
+}
+
 /* A line below a title, or some. */
 static void add_lines(const char *text, enum cp_paint paint, const struct cp_look *look,
 		      struct cp_buf *out)
@@ -68,7 +94,7 @@ static void details(const struct cp_heap *h, const struct cp_look *look, struct 
 	cp_add_count(&text, h->resized);
 	cp_buf_str(&text, " resized in place");
 	if (!h->sampled) {
-		cp_buf_str(&text, "; at most ");
+		cp_buf_str(&text, h->every ? "; at most about " : "; at most ");
 		cp_add_plural(&text, h->most.bytes, "byte", "bytes");
 		cp_buf_str(&text, " at once");
 	}
@@ -93,19 +119,23 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!h->allocated.blocks && !h->freed.blocks) {
-		cp_buf_str(&text, h->every ? "" : "nothing was allocated");
+		if (h->every)
+			add_unseen(h, &text);
+		else
+			cp_buf_str(&text, "nothing was allocated");
+		cp_buf_str(&text, h->every ? "; " : "");
 		cp_heap_add_sampling(h, &text);
 		cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
 		return;
 	}
-	cp_buf_str(&text, h->every ? "about " : "");
-	cp_report_heap_amount(&h->allocated, &text);
-	if (!h->sampled && h->left.blocks) {
-		cp_buf_str(&text, "; left: ");
-		cp_report_heap_amount(&h->left, &text);
-	} else if (!h->sampled) {
-		cp_buf_str(&text, "; left: nothing");
-	}
+	add_amount(h, &h->allocated, &h->allocated_doubt, &text);
+	cp_buf_str(&text, h->sampled ? "" : "; left: ");
+	if (!h->sampled && h->left.blocks)
+		add_amount(h, &h->left, &h->left_doubt, &text);
+	else if (!h->sampled && h->every)
+		add_unseen(h, &text);
+	else if (!h->sampled)
+		cp_buf_str(&text, "nothing");
 	cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
 	if (h->sampled)
 		watched(h, look, out);
@@ -120,16 +150,38 @@ static void some_cell(struct cp_table *t, uint64_t count)
 		cp_table_name(t, CP_PAINT_PLAIN, "");
 }
 
+/* "1,234 ±5.6%", of a sample. */
+static void doubtful_cell(struct cp_table *t, enum cp_paint paint, const struct cp_heap *h,
+			  uint64_t count, double variance)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	double error = cp_heap_error(variance, count);
+
+	if (!h->every) {
+		cp_table_count(t, paint, count);
+		return;
+	}
+	if (count) {
+		cp_add_count(&text, count);
+		cp_buf_printf(&text, " ±%3.*f%%", error < 9.95, error);
+	}
+	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "none seen");
+}
+
+static void amount_cells(struct cp_table *t, enum cp_paint paint, const struct cp_heap *h,
+			 const struct cp_heap_amount *a, const struct cp_heap_doubt *doubt)
+{
+	doubtful_cell(t, paint, h, a->bytes, doubt->bytes);
+	doubtful_cell(t, paint, h, a->blocks, doubt->blocks);
+}
+
 static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp_heap_site *site)
 {
 	enum cp_paint left = site->left.blocks ? CP_PAINT_BOLD : CP_PAINT_DIM;
 
-	if (!h->sampled) {
-		cp_table_count(t, left, site->left.bytes);
-		cp_table_count(t, left, site->left.blocks);
-	}
-	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.bytes);
-	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.blocks);
+	if (!h->sampled)
+		amount_cells(t, left, h, &site->left, &site->left_doubt);
+	amount_cells(t, CP_PAINT_PLAIN, h, &site->allocated, &site->allocated_doubt);
 	some_cell(t, site->moved);
 	some_cell(t, site->resized);
 	cp_table_function(t, CP_PAINT_NAME, h->p->functions.items[site->function].name);
@@ -151,12 +203,12 @@ void cp_report_heap_stack(const struct cp_heap *h, const struct cp_heap_site *si
 }
 
 static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site,
-			const struct cp_heap_amount *amount, const struct cp_look *look,
-			struct cp_buf *out)
+			const struct cp_heap_amount *amount, const struct cp_heap_doubt *doubt,
+			const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	cp_report_heap_amount(amount, &text);
+	add_amount(h, amount, doubt, &text);
 	cp_report_heap_stack(h, site, text.bytes ? text.bytes : "", look, out);
 }
 
@@ -175,7 +227,8 @@ static void print_left(const struct cp_heap *h, size_t most, const struct cp_loo
 				? "not freed while cprof looked, by the stack that allocated it"
 				: "never freed, by the stack that allocated it");
 	for (i = 0; i < shown; i++)
-		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].left, look, out);
+		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].left,
+			    &h->stacks.items[i].left_doubt, look, out);
 	cp_report_more(out, look, shown, used);
 }
 
@@ -185,10 +238,10 @@ static void print_sampling(const struct cp_heap *h, const struct cp_look *look, 
 
 	if (!h->every || !h->chosen)
 		return;
-	cp_buf_str(&text, "  ! ");
+	cp_buf_str(&text, "! ");
 	cp_heap_add_sampling(h, &text);
-	cp_buf_str(&text, "\n");
-	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+	cp_buf_str(&text, "; ± is one standard error");
+	add_lines(text.bytes, CP_PAINT_WARNING, look, out);
 }
 
 /* The stacks that asked for most, in whatever function; h->stacks stays in that order. */
@@ -202,7 +255,8 @@ static void print_allocated(struct cp_heap *h, size_t most, const struct cp_look
 	qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), cp_heap_by_allocated);
 	cp_report_title(out, look, "Allocated", "most first, by the stack that asked for it");
 	for (i = 0; i < shown; i++)
-		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].allocated, look, out);
+		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].allocated,
+			    &h->stacks.items[i].allocated_doubt, look, out);
 	cp_report_more(out, look, shown, h->stacks.count);
 }
 
@@ -350,19 +404,29 @@ static void sampled_json(const struct cp_heap *h, struct cp_json *j)
 }
 
 /* How far the sums of a sample may be off by chance. */
+static void errors_json(const struct cp_heap *h, struct cp_json *j,
+			const struct cp_heap_doubt *allocated, const struct cp_heap_doubt *left)
+{
+	if (!h->every)
+		return;
+	cp_json_begin(j, "standard_errors", '{');
+	cp_json_f64(j, "allocated_blocks", sqrt(allocated->blocks));
+	cp_json_f64(j, "allocated_bytes", sqrt(allocated->bytes));
+	if (!h->sampled) {
+		cp_json_f64(j, "left_blocks", sqrt(left->blocks));
+		cp_json_f64(j, "left_bytes", sqrt(left->bytes));
+	}
+	cp_json_end(j, '}');
+}
+
 static void estimates_json(const struct cp_heap *h, struct cp_json *j)
 {
 	if (!h->every)
 		return;
 	cp_json_u64(j, "sampled_every_bytes", h->every);
-	cp_json_begin(j, "standard_errors", '{');
-	cp_json_f64(j, "allocated_blocks", sqrt(h->allocated_doubt.blocks));
-	cp_json_f64(j, "allocated_bytes", sqrt(h->allocated_doubt.bytes));
-	if (!h->sampled) {
-		cp_json_f64(j, "left_blocks", sqrt(h->left_doubt.blocks));
-		cp_json_f64(j, "left_bytes", sqrt(h->left_doubt.bytes));
-	}
-	cp_json_end(j, '}');
+	cp_json_u64(j, "sampled_blocks", h->chosen);
+	cp_json_u64(j, "unseen_bytes", cp_heap_unseen(h));
+	errors_json(h, j, &h->allocated_doubt, &h->left_doubt);
 }
 
 void cp_report_heap_stack_json(const struct cp_heap *h, const struct cp_heap_site *site,
@@ -389,6 +453,7 @@ static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, 
 	cp_report_heap_amount_json(j, "freed", &site->freed);
 	cp_report_heap_amount_json(j, "replaced", &site->replaced);
 	left_json(h, j, "left", &site->left);
+	errors_json(h, j, &site->allocated_doubt, &site->left_doubt);
 	cp_report_heap_stack_json(h, site, j);
 	cp_json_end(j, '}');
 }

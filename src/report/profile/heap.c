@@ -126,27 +126,54 @@ static void weigh(const struct cp_heap *h, struct cp_heap_block *b)
 	b->weight.bytes = round_fairly((double)b->size / p, 2 * b->number + 1);
 }
 
+/* Of round_fairly(). */
+static double rounding(double value)
+{
+	double up = value - floor(value);
+
+	return up * (1 - up);
+}
+
 static void add_doubt(const struct cp_heap *h, uint64_t size, struct cp_heap_doubt *to)
 {
-	double p = h->every ? chance(size, h->every) : 1;
+	double p = h->every ? chance(size, h->every) : 1, bytes = (double)size;
 
-	to->blocks += (1 - p) / (p * p);
-	to->bytes += (1 - p) / (p * p) * (double)size * (double)size;
+	if (p >= 1)
+		return;
+	to->blocks += (1 - p) / (p * p) + rounding(1 / p);
+	to->bytes += (1 - p) / (p * p) * bytes * bytes + rounding(bytes / p);
+}
+
+double cp_heap_error(double variance, uint64_t value)
+{
+	return value ? 100 * sqrt(variance) / (double)value : 0;
+}
+
+/* That none of n bytes is chosen has a chance of exp(-n / every). */
+uint64_t cp_heap_unseen(const struct cp_heap *h)
+{
+	return h->every > UINT64_MAX / 3 ? UINT64_MAX : 3 * h->every;
+}
+
+static void add_error(double error, struct cp_buf *out)
+{
+	cp_buf_printf(out, "%.*f %%", error < 10 ? 1 : 0, error);
 }
 
 void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out)
 {
-	double bytes = (double)h->allocated.bytes, error = sqrt(h->allocated_doubt.bytes);
-
 	if (!h->every)
 		return;
 	cp_buf_str(out, "sampled, one block about every ");
 	cp_add_bytes(out, h->every);
 	cp_buf_str(out, h->chosen ? ": estimates from " : ": from ");
 	cp_add_plural(out, h->chosen, "block", "blocks");
-	if (bytes > 0)
-		cp_buf_printf(out, ", of the bytes give or take %.*f %%",
-			      error < 0.1 * bytes ? 1 : 0, 100 * error / bytes);
+	if (!h->allocated.bytes)
+		return;
+	cp_buf_str(out, ", of the bytes give or take ");
+	add_error(cp_heap_error(h->allocated_doubt.bytes, h->allocated.bytes), out);
+	cp_buf_str(out, ", of the blocks ");
+	add_error(cp_heap_error(h->allocated_doubt.blocks, h->allocated.blocks), out);
 }
 
 /* Of all up to that one something is known. False without memory. */
@@ -292,8 +319,10 @@ static void count_block(struct cp_heap *h, const struct cp_heap_block *b)
 
 	for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
 		add(&of[i]->left, &b->weight);
-		if (shown)
+		if (shown) {
 			add(&of[i]->allocated, &b->weight);
+			add_doubt(h, b->size, &of[i]->allocated_doubt);
+		}
 		of[i]->moved += moved ? b->weight.blocks : 0;
 		of[i]->resized += resized ? b->weight.blocks : 0;
 	}
@@ -585,6 +614,16 @@ void cp_heap_deinit(struct cp_heap *h)
 	cp_vec_free(&h->shots);
 }
 
+/* Blocks that are left at the end. */
+static void doubt_left(struct cp_heap *h, const struct cp_heap_block *b)
+{
+	if (b->process == CP_RECORD_NONE || !b->counts)
+		return;
+	add_doubt(h, b->size, &h->left_doubt);
+	add_doubt(h, b->size, &h->sites.items[b->site].left_doubt);
+	add_doubt(h, b->size, &h->stacks.items[b->of_stack].left_doubt);
+}
+
 /* All but their order. */
 static CP_ERROR add_up(const struct cp_profile *p, struct cp_heap *h)
 {
@@ -604,9 +643,8 @@ static CP_ERROR add_up(const struct cp_profile *p, struct cp_heap *h)
 	reach_shots(h, end_ns);
 	for (i = 0; i < cp_record_process_count(p->record); i++)
 		pass_execs(h, (uint32_t)i, end_ns);
-	for (i = 0; i < h->blocks.count; i++)
-		if (h->blocks.items[i].process != CP_RECORD_NONE && h->blocks.items[i].counts)
-			add_doubt(h, h->blocks.items[i].size, &h->left_doubt);
+	for (i = 0; h->every && i < h->blocks.count; i++)
+		doubt_left(h, &h->blocks.items[i]);
 	/* A sample does not tell what realloc() freed: what it made of a block that was
 	 * chosen need not be. */
 	if (h->every && !p->filter.from_ns) {
@@ -627,6 +665,10 @@ static void add_sums(struct cp_heap_site *to, const struct cp_heap_site *more)
 	add(&to->left, &more->left);
 	to->moved += more->moved;
 	to->resized += more->resized;
+	to->allocated_doubt.blocks += more->allocated_doubt.blocks;
+	to->allocated_doubt.bytes += more->allocated_doubt.bytes;
+	to->left_doubt.blocks += more->left_doubt.blocks;
+	to->left_doubt.bytes += more->left_doubt.bytes;
 }
 
 /* What cp_heap_build_sums() made, without telling threads apart, in `h`, which has nothing. */

@@ -42,6 +42,7 @@ struct cp_heap_site {
 	struct cp_heap_amount allocated, freed, replaced, left;
 	struct cp_heap_amount live[2]; /* at the heapshots that are asked for */
 	uint64_t moved, resized; /* of what was allocated: by realloc(); where it was before */
+	struct cp_heap_doubt allocated_doubt, left_doubt; /* of a sample */
 };
 
 struct cp_heap_sites {
@@ -121,8 +122,12 @@ int cp_heap_by_allocated(const void *a, const void *b);
 void cp_heap_deinit(struct cp_heap *h);
 
 /* "sampled, one block about every 512 KiB: estimates from 80 blocks, of the bytes give or
- * take 1.2 %"; nothing if it is no sample. */
+ * take 1.2 %, of the blocks 3.4 %"; nothing if it is no sample. */
 void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out);
+/* The standard error of a sample's `value`, of which `variance` is known, in % of it. */
+double cp_heap_error(double variance, uint64_t value);
+/* Of a sample that has none: so many bytes there were at most, in 19 of 20 cases. */
+uint64_t cp_heap_unseen(const struct cp_heap *h);
 /* "in pieces of the time, 12.3 % of it; between them it ran at full speed, unwatched" */
 void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out);
 
