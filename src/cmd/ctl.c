@@ -144,8 +144,8 @@ const struct cp_command cp_command_ctl = {
 	.name = "ctl",
 	.operands = "[options] PID|SOCKET COMMAND [ARG...]",
 	.summary = "Steer a session that runs: status, pause, sample, trace, mark, stop, ...",
-	.details = "PID is the process that is profiled, one of its children, or the cprof that "
-		   "does it.",
+	.details = "PID is the process that is profiled, one of its children, or the cprof\n"
+		   "that does it.",
 	.groups = groups,
 	.options_size = sizeof(struct ctl_options),
 	.least = 2,

@@ -363,7 +363,7 @@ const struct cp_command cp_command_export = {
 	.operands = "-f FORMAT [-o OUT] [[OLD] FILE]",
 	.summary = "A recording in the format of another tool, or as a flame graph",
 	.details = "Formats:\n" ALL(DESCRIPTION) "FILE is cprof.data unless told; with OLD, "
-						 "flamegraph and html show what changed since.",
+						 "flamegraph and html show\nwhat changed since.",
 	.groups = groups,
 	.options_size = sizeof(struct export_options),
 	.defaults = &defaults,

@@ -461,19 +461,22 @@ static void write_fast(const struct answer *a, struct cp_buf *out)
 	}
 }
 
-static void write_summary(const struct answer *a, struct cp_buf *out)
+static void write_summary(const struct answer *a, const struct cp_look *look, struct cp_buf *out)
 {
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
 	if (a->rows.count)
 		cp_buf_u8(out, '\n');
-	cp_add_plural(out, a->matched, "function", "functions");
-	cp_buf_str(out, ": ");
-	cp_add_count(out, a->counts[CP_PROBE_FULL]);
-	cp_buf_str(out, " fully traceable");
-	add_count(out, a->counts[CP_PROBE_NO_EXIT], "that never return", false);
-	add_count(out, a->counts[CP_PROBE_BY_RETURN], "by return address", true);
-	add_count(out, a->counts[CP_PROBE_WITHHELD], "withheld", false);
-	add_count(out, a->counts[CP_PROBE_REFUSED] + a->counts[CP_PROBE_NO_CODE], "refused", true);
-	cp_buf_u8(out, '\n');
+	cp_add_plural(&text, a->matched, "function", "functions");
+	cp_buf_str(&text, ": ");
+	cp_add_count(&text, a->counts[CP_PROBE_FULL]);
+	cp_buf_str(&text, " fully traceable");
+	add_count(&text, a->counts[CP_PROBE_NO_EXIT], "that never return", false);
+	add_count(&text, a->counts[CP_PROBE_BY_RETURN], "by return address", true);
+	add_count(&text, a->counts[CP_PROBE_WITHHELD], "withheld", false);
+	add_count(&text, a->counts[CP_PROBE_REFUSED] + a->counts[CP_PROBE_NO_CODE], "refused",
+		  true);
+	cp_add_wrapped(out, look, 0, 2, text.bytes ? text.bytes : "");
 	write_fast(a, out);
 	if (!a->inlined)
 		return;
@@ -501,7 +504,7 @@ static int run_functions(struct cp_args *args)
 	} else if (!err) {
 		if (a.rows.count)
 			write_table(&a, &look, &out);
-		write_summary(&a, &out);
+		write_summary(&a, &look, &out);
 	}
 	free_answer(&a);
 	return cp_end_report(err, &out, json);

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/complain.h"
 #include "cmd/terminal.h"
+#include "report/look/table.h"
 
 #define LABEL_COLUMNS 26u /* where the explanations begin */
 #define MOST_COLUMNS 96u /* longer lines are hard to read */
@@ -117,13 +118,19 @@ void cp_help_overview(FILE *out, const struct cp_command *const *commands)
 	      out);
 }
 
+#define USAGE "Usage: cprof "
+
 void cp_help_command(FILE *out, const struct cp_command *command)
 {
+	struct cp_buf usage CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf lines CP_CLEANUP(cp_buf_free) = { 0 };
 	const struct cp_option_group *group;
 	const struct cp_option *o;
 
-	fprintf(out, "Usage: cprof %s %s\n\n%s.\n", command->name, command->operands,
-		command->summary);
+	cp_buf_printf(&usage, "%s %s", command->name, command->operands);
+	cp_add_wrapped(&lines, &(struct cp_look){ .columns = columns_of(out) }, strlen(USAGE),
+		       strlen(USAGE), usage.bytes ? usage.bytes : "");
+	fprintf(out, USAGE "%s\n%s.\n", lines.bytes ? lines.bytes : "", command->summary);
 	for (group = command->groups; group && group->options; group++) {
 		fprintf(out, "\n%s:\n", group->title);
 		for (o = group->options; o->name; o++)

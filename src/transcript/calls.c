@@ -105,7 +105,7 @@ bool cp_transcript_begin_call(struct cp_transcript *l, struct cp_line_tail *tail
 	if (ret->line == CP_NO_LINE)
 		return false;
 	line = cp_transcript_at(l, ret->line);
-	cp_line_function(l, line, begin->name, 24, 12);
+	cp_line_function(l, line, begin->name, 26, 10);
 	cp_line_put(l, line, CP_PAINT_PLAIN, "(");
 	cp_line_fit(l, line, CP_PAINT_PLAIN, begin->arguments, 24, 4);
 	cp_line_put(l, line, CP_PAINT_PLAIN, ")");
@@ -137,7 +137,7 @@ void cp_line_result(const struct cp_transcript *l, struct cp_transcript_line *li
 		    const char *text, size_t reserve)
 {
 	cp_line_put(l, line, CP_PAINT_PLAIN, " = ");
-	cp_line_fit(l, line, CP_PAINT_BOLD, text, reserve, 6);
+	cp_line_fit(l, line, CP_PAINT_BOLD, text, reserve, 5);
 }
 
 void cp_line_ending(const struct cp_transcript *l, struct cp_transcript_line *line,

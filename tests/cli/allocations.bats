@@ -245,6 +245,42 @@ END
 		'[8,2,1,5,8,0,2,6]'
 }
 
+@test "at 80 columns the stacks and calls of a program with long names are in 80" {
+	cat >long.cpp <<'END'
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+template <class K, class V> struct in_a_place_of_its_own { using map_of_many = std::map<K, std::vector<V>>; };
+using many = in_a_place_of_its_own<std::string, std::pair<std::string, std::vector<double>>>::map_of_many;
+__attribute__((noinline)) static void *kept(const many &m, size_t n) { __asm__ volatile("" : : "r"(&m)); return malloc(n); }
+template <class... T> struct nested {
+	__attribute__((noinline)) static void *keep(const many &m, int n, T... t)
+	{
+		void *p = n ? nested<T..., many>::keep(m, n / 2, t..., m) : kept(m, 1000);
+		__asm__ volatile("" : "+r"(p));
+		return p;
+	}
+};
+template <class A, class B, class C> struct nested<A, B, C> {
+	__attribute__((noinline)) static void *keep(const many &m, int, A, B, C) { return kept(m, 10000); }
+};
+int main() { many m; m["a"]; return !nested<>::keep(m, 100); }
+END
+	$CXX -O1 -g -o long long.cpp
+	"$CPROF" run -q --allocs -t program -a -r -o long.data -- ./long
+	local how
+	for how in 'report --allocs' 'report --traces' replay; do
+		# shellcheck disable=SC2086 # words
+		COLUMNS=80 "$CPROF" $how long.data >wide
+		grep -q nested wide
+		[ "$(wc -L <wide)" -le 80 ] || complain "$how"
+	done
+	no_complaints
+	# A file has them whole.
+	COLUMNS='' "$CPROF" report --allocs long.data | grep -q ' nested<.*>::keep('
+}
+
 @test "realloc: moved blocks are pairs, others are resized, none of no bytes" {
 	cat >re.c <<'END'
 #include <stdio.h>

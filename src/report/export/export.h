@@ -41,8 +41,7 @@ struct cp_export_format {
 	X("", flamegraph, "svg", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "one self-contained SVG, searchable and zoomable") \
 	X("|", html, "html", false, CP_EXPORT_OF_SAMPLES, cp_coverage_html, \
-	  "one self-contained page: time line, flame graph, tables; of coverage, a directory of " \
-	  "pages") \
+	  "one page: time line, flame graph, tables; of coverage, a directory of pages") \
 	X("|", folded, "folded", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "a line a stack with its nanoseconds or bytes (FlameGraph)") \
 	X("|", chrome, "json", false, CP_EXPORT_OF_EVENTS, NULL, \

@@ -59,6 +59,18 @@ static char *fitted(const char *name, size_t columns)
 	return take(&text);
 }
 
+void cp_brief_add(struct cp_buf *out, const char *name, size_t columns)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	CP_FREE char *shown = NULL;
+
+	cp_escape(&text, CP_ESCAPE_TERMINAL, name, strlen(name));
+	if (text.failed || !text.bytes)
+		return;
+	shown = columns ? fitted(text.bytes, columns) : NULL;
+	cp_buf_str(out, shown ? shown : text.bytes);
+}
+
 /* The word in which two names begin to differ. */
 static size_t differs_at(const char *a, const char *b)
 {

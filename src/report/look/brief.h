@@ -14,6 +14,9 @@
 /* Appends a name without parameters, template arguments and what it returns. */
 void cp_brief_name(struct cp_buf *out, const char *name);
 
+/* Appends a name as it is shown in a line that has so many columns for it; 0: in full. */
+void cp_brief_add(struct cp_buf *out, const char *name, size_t columns);
+
 /* Some names, as they are shown below each other: those that fit in so many columns in
  * full, others short. Different names are told apart. */
 struct cp_brief {

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/types.h"
+#include "report/look/brief.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/options.h"
@@ -46,12 +47,21 @@ static CP_ERROR add_hit(struct traces *t, const struct cp_hit *hit, uint32_t fun
 	return NULL;
 }
 
+#define INDENT 8u
+
+/* Columns for a name; 0: as many as it takes. */
+static size_t room_below(const struct cp_look *look, unsigned indent)
+{
+	return look->columns > 2 * indent ? look->columns - indent : look->columns;
+}
+
 static void print_chain(const struct traces *t, uint32_t number, const struct cp_look *look,
 			struct cp_buf *out)
 {
 	const struct cp_interned *chain = &t->chains.items[number];
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	size_t count = chain->size / sizeof(uint32_t), i;
+	size_t room = room_below(look, INDENT);
 	uint32_t function;
 
 	cp_buf_str(&text, "    ");
@@ -63,8 +73,8 @@ static void print_chain(const struct traces *t, uint32_t number, const struct cp
 	for (i = 1; i < count; i++) {
 		memcpy(&function, (const char *)chain->bytes + i * sizeof(function),
 		       sizeof(function));
-		cp_buf_str(out, "        ");
-		cp_add_name(out, t->profile->functions.items[function].name);
+		cp_buf_fill(out, ' ', INDENT);
+		cp_brief_add(out, t->profile->functions.items[function].name, room);
 		cp_buf_u8(out, '\n');
 	}
 }
@@ -93,7 +103,7 @@ static CP_ERROR of_function(const struct cp_profile *p, uint32_t function,
 		err = add_hit(&t, &p->hits.items[i], function);
 	if (!err) {
 		cp_buf_str(out, "  ");
-		cp_add_name(out, p->functions.items[function].name);
+		cp_brief_add(out, p->functions.items[function].name, room_below(look, 2));
 		cp_buf_u8(out, '\n');
 		err = print_traces(&t, look, out);
 	}
