@@ -40,7 +40,7 @@ static void print_lines(struct top *t)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	cp_view_plain(&t->view, &text);
+	cp_view_plain(&t->view, cp_terminal_of(STDOUT_FILENO).columns, &text);
 	/* A reader who has seen enough has gone. */
 	if (!cp_terminal_print(stdout, &text) || fflush(stdout))
 		cprof_session_stop(t->session);

@@ -285,9 +285,11 @@ void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_
 		       uint64_t last_ns, bool wall, const char *order)
 {
 	const struct titles *t = titles_of(kind, of, wall);
-	const char *const *two = f->columns < NARROW   ? t->narrow
-				 : f->columns < MIDDLE ? t->middle
-						       : t->wide;
+	/* Where there is no bar, more room is for more numbers. */
+	bool bar = of == CP_VIEW_THREADS || kind == CP_LIVE_TIME;
+	const char *const *two = f->columns < NARROW		      ? t->narrow
+				 : f->columns < (bar ? MIDDLE : WIDE) ? t->middle
+								      : t->wide;
 	struct cp_frame_line *line = cp_frame_next(f);
 	const char *above = two[0] ? two[0] : t->middle[0], *number = strstr(above, "%u");
 	char text[128];
@@ -296,16 +298,16 @@ void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_
 		 (unsigned)((last_ns + CP_NS_PER_S / 2) / CP_NS_PER_S), number + 2);
 	cp_frame_add(line, CP_PAINT_DIM, text);
 	if (order) {
-		cp_frame_pad(line, cp_text_columns(two[1]));
-		cp_frame_add(line, CP_PAINT_DIM, "by ");
+		cp_frame_pad(line, cp_text_columns(two[1]) - 2);
+		cp_frame_add(line, CP_PAINT_DIM, "  by ");
 		cp_frame_add(line, CP_PAINT_DIM, order);
 	}
 	cp_frame_cut(line, f->columns);
 	line = cp_frame_next(f);
 	cp_frame_add(line, CP_PAINT_TITLE, two[1]);
-	if (two == t->wide && f->columns >= WIDE && (of == CP_VIEW_THREADS || kind == CP_LIVE_TIME))
+	if (bar && f->columns >= WIDE)
 		cp_frame_add(line, CP_PAINT_TITLE, "        ");
-	if (file_columns(f, of))
+	if (order && file_columns(f, of))
 		cp_frame_add_fit(line, CP_PAINT_TITLE, "file", file_columns(f, of) + 2);
 	cp_frame_add(line, CP_PAINT_TITLE, of == CP_VIEW_THREADS ? "thread" : "function");
 	cp_frame_cut(line, f->columns);

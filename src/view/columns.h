@@ -9,8 +9,8 @@
 #include "view/state.h"
 #include "view/view.h"
 
-/* Two lines of titles. `order`: what rows are in the order of; NULL: it is not said. `wall`: times
- * are elapsed ones. */
+/* Two lines of titles. `order`: what rows are in the order of; NULL: it is not said, and no file
+ * stands in front of a function. `wall`: times are elapsed ones. */
 void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_of of,
 		       uint64_t last_ns, bool wall, const char *order);
 /* The numbers of a row, of `rows`, and blanks. */

@@ -9,7 +9,7 @@
 #include "view/view.h"
 
 /* Appends what is to be known now: two lines on the whole, the hottest functions, the threads
- * that did most, a blank line. */
-void cp_view_plain(struct cp_view *v, struct cp_buf *out);
+ * that did most, a blank line; each of so many columns at most (0: as many as it takes). */
+void cp_view_plain(struct cp_view *v, unsigned columns, struct cp_buf *out);
 
 #endif

@@ -44,7 +44,7 @@ void cp_view_add_cost(const struct cp_view *v, bool last, struct cp_buf *out)
 	if (c.lost)
 		cp_buf_printf(out, ", %llu lost", (unsigned long long)c.lost);
 	if (c.paused_ns) {
-		cp_buf_str(out, ", allocations seen ");
+		cp_buf_str(out, ", allocs seen ");
 		cp_add_percent(out, c.watched_ns, c.watched_ns + c.paused_ns);
 	}
 	if (c.calls_lost) {

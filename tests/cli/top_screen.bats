@@ -91,6 +91,40 @@ until_told() {
 	until_true shows 'three_quarters' 'a_quarter'
 }
 
+@test "at 80 columns each title has values below it, and what is left behind fits" {
+	cat >names.cpp <<'END'
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+template <class T> struct of_a_long_name { __attribute__((noinline)) long with_a_member_of_one(const T &t) { __asm__ volatile("" : : "r"(&t)); return t.size(); } };
+int main()
+{
+	std::map<std::string, std::vector<std::map<int, std::string>>> m;
+	of_a_long_name<decltype(m)> o;
+	long n = 0;
+	puts("on");
+	fflush(stdout);
+	for (;;)
+		n += o.with_a_member_of_one(m);
+}
+END
+	"${CXX:-c++}" -O1 -g -o names.of.a.program.that.is.long names.cpp
+	start ./names.of.a.program.that.is.long
+	until_true grep -q on out
+	terminal 80 24 "$CPROF top -s 99 -t 'of_a_long_name*' $pid"
+	until_true shows '1 Functions'
+	press 3
+	until_true shows '\[3 Calls\]' '^ +[0-9,]+ +[0-9.]+ .?s +[0-9,]+ .*of_a_long_name'
+	assert_equal "$(screen | grep -E 'calls/s' | sed 's/ file .*//' | xargs)" 'calls/s average calls'
+	press q
+	left_well
+	# Lines that the terminal broke are whole here.
+	tmux_do capture-pane -p -J -t t | sed '/warning:/d; s/ *$//' >now
+	grep -q '^  *[0-9].*  names.*long$' now
+	[ "$(wc -L <now)" -le 80 ]
+}
+
 @test "one thread, another order, standing still" {
 	until_told shares
 	terminal 100 30 "$CPROF top $pid"
