@@ -44,7 +44,7 @@ CPROF_API bool cprof_profiler_enable_vector_state(void);
 #define CPROF_SAMPLE_REPEAT \
 	2u /* it has not run since its last sample: the same stack again. So is what it
 				  waited for otherwise, where that is worth saying */
-#define CPROF_SAMPLE_WAITED 4u /* it was stopped when it got the CPU that it waited for */
+#define CPROF_SAMPLE_WAITED 4u /* it did not sleep: it waited for a CPU, or while a stop held it */
 
 /* What a sample stands for. */
 typedef struct cprof_sample {

@@ -96,7 +96,7 @@ struct cp_event_signal {
 #define CP_SAMPLE_SNAPSHOT 2u /* taken for a snapshot, not by the clock */
 #define CP_SAMPLE_NO_STACK 4u /* the thread could not be read or stopped in time */
 #define CP_SAMPLE_HOLD 8u /* of a snapshot that holds who ran */
-#define CP_SAMPLE_WAITED 16u /* for a CPU: what it stands for is time in which it did not run */
+#define CP_SAMPLE_WAITED 16u /* for a CPU, or for us: stands for time in which it did not run */
 
 struct cp_event_sample {
 	struct cp_event e;

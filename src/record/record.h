@@ -126,6 +126,9 @@ struct cp_record_location {
 /* Threads that did not run. */
 #define CP_RECORD_SAMPLE_BLOCKED 1u
 #define CP_RECORD_SAMPLE_REPEAT 2u /* the thread had not run since: the same stack again */
+/* That alone, which readers before took for a thread that does not run: it waited for a CPU, or
+ * for cprof that had stopped it. Earlier recordings have such as BLOCKED. */
+#define CP_RECORD_SAMPLE_READY CP_RECORD_SAMPLE_REPEAT
 
 struct cp_record_sample {
 	uint64_t ts_ns;

@@ -84,6 +84,61 @@ begin_waiting() {
 	refute_output --partial start_thread
 }
 
+# The kernel says how long it waited; so does the program, of its end.
+@test "a wait for a CPU is no wait in the function that was to run" {
+	cat >shares.c <<-'END'
+		#define _GNU_SOURCE
+		#include <sched.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static long long said(int number)
+		{
+			long long ns[2] = { 0 };
+			FILE *f = fopen("/proc/self/schedstat", "r");
+			if (fscanf(f, "%lld %lld", &ns[0], &ns[1]) != 2)
+				abort();
+			fclose(f);
+			return ns[number];
+		}
+		__attribute__((noinline)) static void works(void)
+		{
+			void *volatile p[64];
+			for (int i = 0; i < 64; i++)
+				p[i] = malloc(1000 + i);
+			for (int i = 0; i < 64; i++)
+				free(p[i]);
+		}
+		int main(void)
+		{
+			cpu_set_t one;
+			pid_t other;
+			CPU_ZERO(&one);
+			CPU_SET(sched_getcpu(), &one);
+			sched_setaffinity(0, sizeof(one), &one);
+			other = fork();
+			while (!other)
+				;
+			while (said(0) < 400000000)
+				for (int i = 0; i < 1000; i++)
+					works();
+			printf("%lld\n", said(1));
+			kill(other, SIGKILL);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -O1 -fno-builtin -o shares shares.c
+	"$CPROF" run -q --no-follow --clock=wall -s 499 -o x.data -- ./shares >said
+	"$CPROF" report --json x.data >x.json
+	jq -e --argjson said "$(<said)" '.samples | .ready_ns / $said | . > 0.8 and . < 1.2' x.json
+	jq -e '.samples | .total_ns as $all | [.functions[] | select(.waits_in and .self_ns > $all / 10)] == []' x.json
+	# Who asks for what waited gets it, too.
+	jq -e --argjson all "$("$CPROF" report --json --state=waiting x.data | jq .samples.total_ns)" \
+		'.samples.waiting_ns == $all' x.json
+	"$CPROF" report x.data | grep -Eq ' of it waiting, [0-9.]+ m?s for a CPU'
+}
+
 @test "threads with the same stack are shown once, as wide as the terminal" {
 	waiting_program
 	begin_waiting

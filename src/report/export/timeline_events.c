@@ -70,7 +70,8 @@ static CP_ERROR take_samples(struct cp_timeline *t)
 			continue;
 		CP_TRY(cp_timeline_stack(t, s->thread, s->stack, &cell.node));
 		walk = cp_profile_walk(t->p, s->stack, &frames);
-		own = cp_profile_own_frame(t->p, walk, frames, cp_sample_waits(s));
+		own = cp_profile_own_frame(t->p, walk, frames,
+					   cp_sample_waits(s) && !cp_sample_is_ready(s));
 		CP_TRY(put_down(t, series, cell.node, t->p->frames.items[walk[own]].function));
 		CP_TRY(cp_timeline_spread(t, series, cell, from, at));
 		CP_TRY(take_rows(t, s, cell, from, at));

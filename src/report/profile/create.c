@@ -222,28 +222,32 @@ static CP_ERROR prepare_walk(struct cp_profile *p)
 
 struct adding {
 	struct cp_profile *p;
-	struct cp_map seen[2]; /* of who runs, of who waits */
+	struct cp_map seen[3]; /* of who runs, who waits, who waits for a CPU */
 	bool no_memory;
 };
 
-static bool add_samples(struct adding *a, const struct cp_record_sample_sum *s, bool waits)
+static bool add_samples(struct adding *a, const struct cp_record_sample_sum *s,
+			const struct cp_record_sample *of)
 {
 	struct cp_profile *p = a->p;
 	struct cp_hit hit = { .thread = s->thread,
 			      .stack = s->stack,
 			      .cost = { .weight = s->weight_ns, .ticks = s->count },
-			      .waits = waits };
+			      .waits = cp_sample_waits(of),
+			      .ready = cp_sample_is_ready(of) };
 	uint64_t key = (uint64_t)s->thread << 32 | s->stack, *at;
+	struct cp_map *seen = &a->seen[hit.waits + hit.ready];
 
 	cp_cost_add(&p->total, &hit.cost);
 	if (hit.waits)
 		cp_cost_add(&p->waiting, &hit.cost);
-	at = cp_map_get(&a->seen[hit.waits], key);
+	if (hit.ready)
+		cp_cost_add(&p->ready, &hit.cost);
+	at = cp_map_get(seen, key);
 	if (at)
 		cp_cost_add(&p->hits.items[*at].cost, &hit.cost);
 	else
-		a->no_memory = !cp_map_put(&a->seen[hit.waits], key, p->hits.count) ||
-			       !cp_vec_push(&p->hits, hit);
+		a->no_memory = !cp_map_put(seen, key, p->hits.count) || !cp_vec_push(&p->hits, hit);
 	return !a->no_memory;
 }
 
@@ -252,7 +256,7 @@ static bool add_sample(void *ctx, const struct cp_record_sample *s)
 	const struct cp_record_sample_sum sum = cp_sample_sum_of(s);
 	struct adding *a = ctx;
 
-	return !cp_profile_accepts(a->p, s) || add_samples(a, &sum, cp_sample_waits(s));
+	return !cp_profile_accepts(a->p, s) || add_samples(a, &sum, s);
 }
 
 /* Where nobody asks for a part of the time, when they were taken does not matter. */
@@ -264,7 +268,7 @@ static bool add_sum(void *ctx, const struct cp_record_sample_sum *sum)
 					    .stack = sum->stack,
 					    .flags = sum->flags };
 
-	return !cp_profile_accepts(a->p, &s) || add_samples(a, sum, cp_sample_waits(&s));
+	return !cp_profile_accepts(a->p, &s) || add_samples(a, sum, &s);
 }
 
 static CP_ERROR add_hits(struct cp_profile *p)
@@ -276,6 +280,7 @@ static CP_ERROR add_hits(struct cp_profile *p)
 
 	cp_map_free(&a.seen[0]);
 	cp_map_free(&a.seen[1]);
+	cp_map_free(&a.seen[2]);
 	return err || !a.no_memory ? err : cp_error_nomem();
 }
 
@@ -301,14 +306,14 @@ static bool is_rust_inlined(const struct cp_frame *f)
 }
 
 size_t cp_profile_own_frame(const struct cp_profile *p, const uint32_t *frames, size_t count,
-			    bool waiting)
+			    bool sleeps)
 {
 	size_t i = count;
 
-	while (waiting && i &&
+	while (sleeps && i &&
 	       is_c_library(p->images.items[cp_profile_function(p, frames[i - 1])->image].name))
 		i--;
-	while (!waiting && i && is_rust_inlined(&p->frames.items[frames[i - 1]]))
+	while (!sleeps && i && is_rust_inlined(&p->frames.items[frames[i - 1]]))
 		i--;
 	return i ? i - 1 : count - 1;
 }
@@ -349,11 +354,12 @@ static void forget_short_waits(struct cp_profile *p)
 static void add_self(struct cp_profile *p, const struct cp_hit *hit, const uint32_t *frames,
 		     size_t count)
 {
-	size_t own = cp_profile_own_frame(p, frames, count, hit->waits);
+	bool sleeps = hit->waits && !hit->ready;
+	size_t own = cp_profile_own_frame(p, frames, count, sleeps);
 	uint32_t number = hit->asked ? hit->asked - 1 : p->frames.items[frames[own]].function;
 
 	cp_cost_add(&p->functions.items[number].self, &hit->cost);
-	if (hit->waits && own + 1 < count)
+	if (sleeps && own + 1 < count)
 		note_wait(p, number, p->frames.items[frames[own + 1]].function, hit->cost.weight);
 }
 

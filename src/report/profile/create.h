@@ -18,9 +18,10 @@ CP_ERROR cp_profile_create_growing(const struct cp_record *record, struct cp_pro
 CP_ERROR cp_profile_grow(struct cp_profile *p);
 void cp_profile_destroy(struct cp_profile *p);
 
-/* The one of a stack's frames, outermost first, that a sample is put down to: of who waits,
- * the function that has the C library wait; of who runs, not what Rust inlines everywhere. */
+/* The one of a stack's frames, outermost first, that a sample is put down to: of who sleeps,
+ * the function that has the C library wait; of who runs or would, not what Rust inlines
+ * everywhere. */
 size_t cp_profile_own_frame(const struct cp_profile *p, const uint32_t *frames, size_t count,
-			    bool waiting);
+			    bool sleeps);
 
 #endif

@@ -151,7 +151,8 @@ struct cp_call_node {
 struct cp_hit {
 	uint32_t thread, stack;
 	struct cp_cost cost;
-	bool waits; /* the thread did not run */
+	bool waits; /* the thread did not run: */
+	bool ready; /* it would have, had there been a CPU, or cprof let it */
 	uint32_t asked; /* function + 1 that asked for memory, whose own it is; 0: the innermost */
 	struct cp_net_sum whole; /* of calls: of those that end in this stack, with all that
 				    they called */
@@ -178,7 +179,8 @@ struct cp_profile {
 	uint32_t *location_frames; /* by location: its first frame; one more at the end */
 	struct cp_cost *threads, *processes; /* by number in the recording */
 	struct cp_cost total;
-	struct cp_cost waiting; /* of threads that did not run */
+	struct cp_cost waiting; /* of threads that did not run; */
+	struct cp_cost ready; /* of it, of those that would have */
 	struct cp_cost truncated; /* in stacks that don't reach the root */
 	struct cp_cost guessed; /* in stacks with a guessed frame */
 	enum cp_profile_of of; /* not AUTO */
@@ -222,6 +224,11 @@ static inline bool cp_profile_of_samples(const struct cp_profile *p)
 static inline bool cp_sample_waits(const struct cp_record_sample *s)
 {
 	return s->flags & (CP_RECORD_SAMPLE_BLOCKED | CP_RECORD_SAMPLE_REPEAT);
+}
+/* ... that would have run? */
+static inline bool cp_sample_is_ready(const struct cp_record_sample *s)
+{
+	return s->flags == CP_RECORD_SAMPLE_READY;
 }
 
 /* True when the filter lets `s` through. */

@@ -74,6 +74,7 @@ static bool add_others(uint32_t holds, struct cp_buf *item)
 	return true;
 }
 
+#define READY_SHARE 0.01 /* of the time waited: less is not said */
 #define PLACING_SHARE 20 /* one in so many */
 #define PLACING_NS UINT64_C(50000000)
 
@@ -143,6 +144,11 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	if (p->waiting.weight) {
 		cp_add_time(item, p->waiting.weight);
 		cp_buf_str(item, " of it waiting");
+		if (cp_share(p->ready.weight, p->waiting.weight) >= READY_SHARE) {
+			cp_buf_str(item, ", ");
+			cp_add_time(item, p->ready.weight);
+			cp_buf_str(item, " for a CPU");
+		}
 	}
 	flow_item(f, item);
 	if (!p->by_calls)

@@ -122,6 +122,8 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 	add_cost(p, j, "total", "total", p->by_calls ? &none : &p->total);
 	cp_json_u64(j, "lost", t->samples_lost);
 	add_cost(p, j, "waiting", "waiting", &p->waiting);
+	if (p->waiting.weight)
+		add_cost(p, j, "ready", "ready", &p->ready);
 	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
 	cp_json_u64(j, "paused_ns", t->paused_ns);
 	cp_json_u64(j, "cpu_ns", t->cpu_ns);

@@ -126,11 +126,13 @@ static uint32_t take_ticks(struct thread *t, uint32_t but)
 	return (uint32_t)ticks;
 }
 
-static void repeat(struct tracer *tr, struct thread *t, uint64_t ts_ns, uint32_t count,
-		   uint64_t weight_ns)
+/* `flags`: CP_SAMPLE_WAITED, or 0. */
+static void repeat(struct tracer *tr, struct thread *t, uint16_t flags, uint64_t ts_ns,
+		   uint32_t count, uint64_t weight_ns)
 {
 	struct cp_event_sample s = {
 		.e = { .type = CP_EVENT_REPEAT,
+		       .flags = flags,
 		       .ts_ns = ts_ns,
 		       .pid = t->process->pid,
 		       .tid = t->tid },
@@ -154,7 +156,7 @@ void wall_stopped(struct tracer *tr, struct thread *t)
 	run = use.run_ns - w->use.run_ns;
 	account(tr, t, now, &use, false);
 	if (w->slept)
-		repeat(tr, t, now - run > now ? now : now - run, take_ticks(t, 1),
+		repeat(tr, t, 0, now - run > now ? now : now - run, take_ticks(t, 1),
 		       take(&w->asleep_ns, UINT64_MAX));
 	w->slept = false;
 }
@@ -168,7 +170,7 @@ void wall_asleep(struct tracer *tr, struct thread *t, const struct cpu_use *use)
 	account(tr, t, now, use, true);
 	later = now > known ? (now - known) / 2 : 0;
 	if (w->slept && w->asleep_ns > later)
-		repeat(tr, t, now - later, take_ticks(t, 1),
+		repeat(tr, t, 0, now - later, take_ticks(t, 1),
 		       take(&w->asleep_ns, w->asleep_ns - later));
 	w->slept = false;
 }
@@ -192,7 +194,7 @@ void wall_published(struct tracer *tr, struct thread *t)
 	struct wall *w = &t->wall;
 
 	if (!w->slept && w->beside_ns >= tr->period_ns)
-		repeat(tr, t, w->ns, 0, take(&w->beside_ns, UINT64_MAX));
+		repeat(tr, t, CP_SAMPLE_WAITED, w->ns, 0, take(&w->beside_ns, UINT64_MAX));
 }
 
 void wall_flush(struct tracer *tr, struct thread *t, uint64_t now)
@@ -202,7 +204,7 @@ void wall_flush(struct tracer *tr, struct thread *t, uint64_t now)
 	if (!t->wall.slept || !proc_cpu_use(tr, t, &use))
 		return;
 	account(tr, t, now, &use, true);
-	repeat(tr, t, now, take_ticks(t, 0), take(&t->wall.asleep_ns, UINT64_MAX));
+	repeat(tr, t, 0, now, take_ticks(t, 0), take(&t->wall.asleep_ns, UINT64_MAX));
 }
 
 void wall_end(struct tracer *tr, struct thread *t, const struct cpu_use *use)
@@ -212,8 +214,10 @@ void wall_end(struct tracer *tr, struct thread *t, const struct cpu_use *use)
 
 	account(tr, t, now, use, true);
 	/* Without a sample of its own there is nothing to repeat. */
-	if (t->sampled)
-		repeat(tr, t, now, take_ticks(t, 0),
-		       take(&w->asleep_ns, UINT64_MAX) + take(&w->beside_ns, UINT64_MAX));
+	if (t->sampled) {
+		repeat(tr, t, 0, now, take_ticks(t, 0), take(&w->asleep_ns, UINT64_MAX));
+		repeat(tr, t, CP_SAMPLE_WAITED, now, take_ticks(t, 0),
+		       take(&w->beside_ns, UINT64_MAX));
+	}
 	w->slept = false;
 }

@@ -60,10 +60,12 @@ static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *c
 	r.ts_ns = sample.timestamp_ns;
 	r.count = sample.count;
 	r.weight_ns = sample.weight_ns;
-	if (sample.flags & (CPROF_SAMPLE_BLOCKED | CPROF_SAMPLE_WAITED))
-		r.flags |= CP_RECORD_SAMPLE_BLOCKED;
-	if (sample.flags & CPROF_SAMPLE_REPEAT)
-		r.flags |= CP_RECORD_SAMPLE_REPEAT | CP_RECORD_SAMPLE_BLOCKED;
+	if (sample.flags & CPROF_SAMPLE_WAITED)
+		r.flags = CP_RECORD_SAMPLE_READY;
+	else if (sample.flags & CPROF_SAMPLE_REPEAT)
+		r.flags = CP_RECORD_SAMPLE_REPEAT | CP_RECORD_SAMPLE_BLOCKED;
+	else if (sample.flags & CPROF_SAMPLE_BLOCKED)
+		r.flags = CP_RECORD_SAMPLE_BLOCKED;
 	cp_record_sample(log->writer, &r);
 }
 
