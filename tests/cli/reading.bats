@@ -136,7 +136,9 @@ begin_waiting() {
 	# Who asks for what waited gets it, too.
 	jq -e --argjson all "$("$CPROF" report --json --state=waiting x.data | jq .samples.total_ns)" \
 		'.samples.waiting_ns == $all' x.json
-	"$CPROF" report x.data | grep -Eq ' of it waiting, [0-9.]+ m?s for a CPU'
+	"$CPROF" report x.data >x.text
+	grep -Eq ' of it waiting, [0-9.]+ m?s for a CPU' x.text
+	grep -Eq '^  time stopped +[0-9.]+ .?s, [0-9.]+% of the [0-9.]+ m?s that its threads were there' x.text
 }
 
 @test "threads with the same stack are shown once, as wide as the terminal" {

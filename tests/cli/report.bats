@@ -381,6 +381,9 @@ for row in sys.stdin:
 	workshop | sed 's/ status=0/ unsampled_ns=100000000&/; s/^totals /&cpu_ns=1000000000 /' | made cprof.data
 	COLUMNS=200 report
 	assert_line --partial 'is missing above: it was used by threads that ended before their next sample'
+	workshop | sed 's/ status=0/ unsampled_ns=100000000&/; s/^totals /&cpu_ns=1000000000 threads=1 /' | made cprof.data
+	COLUMNS=200 report
+	assert_line --partial "of the program's CPU time is not above: it came after its last sample"
 	workshop | sed 's/ status=0/ unsampled_ns=100000000/; s/^totals /&cpu_ns=1000000000 /' | made cprof.data
 	COLUMNS=200 report
 	assert_line --partial 'it was used after the last sample of a thread: before that ended, or before cprof left'

@@ -5,8 +5,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "record/lives.h"
 #include "report/look/table.h"
 #include "report/profile/profile.h"
+#include "report/profile/recorded.h"
 
 static void row(struct cp_buf *out, const struct cp_look *look, const char *key,
 		struct cp_buf *text)
@@ -171,6 +173,46 @@ static void transfers_row(const struct cp_record_totals *t, const struct cp_look
 	row(out, look, "transfers     ", text);
 }
 
+/* How long all threads together were there; 0: not known. */
+static uint64_t threads_time(const struct cp_record *r)
+{
+	uint64_t start = cp_record_info(r)->start_ns, end = start + cp_report_duration(r), sum = 0;
+	uint32_t i;
+
+	if (cp_record_part_count(r) > 1) /* each has a time of its own */
+		return 0;
+	for (i = 0; i < cp_record_life_count(r); i++) {
+		const struct cp_record_life *l = cp_record_get_life(r, i);
+		uint64_t from = l->start_ns > start ? l->start_ns : start;
+		uint64_t to = l->end_ns && l->end_ns < end ? l->end_ns : end;
+
+		sum += l->thread && to > from ? to - from : 0;
+	}
+	return sum;
+}
+
+/* Who waits is stopped, too, so it may be longer than what the program computed. */
+static void stopped_row(const struct cp_record *r, struct cp_buf *text)
+{
+	const struct cp_record_totals *t = cp_record_final(r);
+	uint64_t all = threads_time(r);
+
+	cp_add_time(text, t->stopped_ns);
+	if (!t->stopped_ns)
+		return;
+	if (all) {
+		cp_buf_str(text, ", ");
+		cp_add_percent(text, t->stopped_ns, all);
+		cp_buf_str(text, " of the ");
+		cp_add_time(text, all);
+		cp_buf_str(text, " that its threads were there");
+	} else if (t->cpu_ns) {
+		cp_buf_str(text, ", ");
+		cp_add_percent(text, t->stopped_ns, t->cpu_ns);
+		cp_buf_str(text, " of the program's CPU time");
+	}
+}
+
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
@@ -182,12 +224,7 @@ void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, 
 		capture_row(info, t, look, &text, out);
 	stops_row(t, &text);
 	row(out, look, "stops         ", &text);
-	cp_add_time(&text, t->stopped_ns);
-	if (t->cpu_ns) {
-		cp_buf_str(&text, ", ");
-		cp_add_percent(&text, t->stopped_ns, t->cpu_ns);
-		cp_buf_str(&text, " of the program's CPU time");
-	}
+	stopped_row(p->record, &text);
 	if (t->waited_ns) {
 		cp_buf_str(&text, "; ");
 		cp_add_time(&text, t->waited_ns);

@@ -114,6 +114,13 @@ static void missing_time(const struct cp_record *r, const struct cp_look *look, 
 	cp_add_time(text, rest);
 	cp_buf_str(text, " (");
 	cp_add_percent(text, rest, t->cpu_ns);
+	if (t->threads == 1 && t->ended &&
+	    strcmp(cp_record_info(r)->capture, CP_RECORD_CAPTURE_USER) != 0) {
+		cp_buf_str(text, ") of the program's CPU time is not above: it came after its last "
+				 "sample");
+		doubt(out, look, text);
+		return;
+	}
 	cp_buf_str(text, ") of the program's CPU time is missing above: it was used ");
 	cp_buf_str(text, !strcmp(cp_record_info(r)->capture, CP_RECORD_CAPTURE_USER)
 				 ? "in the kernel, which may not be looked at here, or "
