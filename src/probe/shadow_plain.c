@@ -36,3 +36,17 @@ bool cp_shadow_make_room(const struct cp_shadow_own *own)
 	t->behind = true;
 	return true;
 }
+
+void cp_shadow_recent(struct cp_shadow *shadow, int32_t tid, uint64_t since_ns,
+		      void (*each)(void *ctx, struct cp_call *call), void *ctx)
+{
+	struct cp_shadow_thread *t =
+		cp_shadow_open(shadow) ? cp_shadow_thread_of(shadow, tid) : NULL;
+	size_t i;
+
+	for (i = t ? t->own.calls.count : 0; i--;) {
+		if (t->own.calls.items[i].enter_ns <= since_ns)
+			break;
+		each(ctx, &t->own.calls.items[i]);
+	}
+}

@@ -19,6 +19,11 @@ struct cp_shadow_own {
  * done in the shadow. False without memory. */
 bool cp_shadow_own(struct cp_shadow *shadow, int32_t tid, struct cp_shadow_own *own);
 
+/* Shows the thread's open calls on its own stack that were entered after `since_ns`, innermost
+ * first, to who wants to change what the shadow stack does not know of them. */
+void cp_shadow_recent(struct cp_shadow *shadow, int32_t tid, uint64_t since_ns,
+		      void (*each)(void *ctx, struct cp_call *call), void *ctx);
+
 /* ---- in the header, for who does it twenty million times a second ---- */
 
 /* Has a stack that is no thread's own a call here? Its memory may be the thread's now. */

@@ -4,6 +4,7 @@
  * process's shadow stack, and what that makes of it is raised as method_*
  * events, those of frames that are gone before the one that shows it.
  */
+#include "engine/calls/account.h"
 #include "engine/calls/calls.h"
 
 #include <math.h>
@@ -128,15 +129,6 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 	return NULL;
 }
 
-/* What the tracer has accounted for by a stop. */
-static void note_account(cprof_thread *t, const struct cp_event_hit *e)
-{
-	t->held_ns = 0;
-	t->account.lost_ns = e->lost_ns;
-	t->account.run_ns = e->run_ns;
-	t->account.doubt = e->doubt;
-}
-
 static void note_time(cprof_thread *t, uint64_t ts_ns)
 {
 	if (t->told_ns == ts_ns)
@@ -148,12 +140,12 @@ static void note_time(cprof_thread *t, uint64_t ts_ns)
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
 	note_time(t, e->e.ts_ns);
-	note_account(t, e);
+	engine_account(t, e);
 }
 
 void engine_calls_held(cprof_thread *t, const struct cp_event_hit *e, bool straight)
 {
-	note_account(t, e);
+	engine_account(t, e);
 	t->held_ns = e->e.ts_ns;
 	t->held_straight = straight;
 }

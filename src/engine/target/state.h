@@ -118,8 +118,8 @@ struct cprof_thread {
 	bool root_asked, held_straight; /* straight: to the record that it was held before */
 	bool blind; /* of a call it could not be told which stack it is on: nor of others */
 	struct cp_account account; /* at its last stop, with what such a hold took since */
-	uint64_t told_ns; /* time of the last call that was told by itself, */
-	uint64_t before_ns; /* and of the one before */
+	uint64_t accounted_ns; /* up to when the tracer has told what it lost */
+	uint64_t told_ns, before_ns; /* of the last call told by itself, and of the one before */
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;
 	struct engine_thread_life life;
