@@ -558,6 +558,23 @@ static bool all_gone(const struct search *s)
 	return true;
 }
 
+/* The unit that has what a function holds has the function. Of names that can be spelled in
+ * more than one way nothing follows. */
+static void search_function(struct search *s, const char *wanted)
+{
+	const char *end = strchr(wanted, '('), *at = end;
+	char name[256];
+
+	while (at && at > wanted && is_word((uint8_t)at[-1]))
+		at--;
+	if (!end || at == end || (size_t)(end - at) >= sizeof(name) ||
+	    (at > wanted && at[-1] != ':') || !strncmp(at, "operator", strlen("operator")))
+		return;
+	memcpy(name, at, (size_t)(end - at));
+	name[end - at] = '\0';
+	cp_dwarf_mentions_function(s->all->main, name, &s->mentioned);
+}
+
 static void search(struct search *s)
 {
 	if (s->query->name) {
@@ -567,6 +584,7 @@ static void search(struct search *s)
 			return;
 		s->last = cp_name_last_part((const char *)s->wanted.bytes);
 		cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
+		search_function(s, (const char *)s->wanted.bytes);
 	}
 	s->mentioned.all |= !s->mentioned.units;
 	if (s->query->name && !strchr((const char *)s->wanted.bytes, '('))

@@ -224,10 +224,10 @@ static bool leads_elsewhere(uint64_t name, uint64_t form)
 	}
 }
 
-/* Does any abbreviation have a variable, an enumerator or a unit that takes its name from
- * elsewhere?
+/* Does any abbreviation have a variable, an enumerator, a unit or (`functions`) a function
+ * that takes its name from elsewhere?
  * One table comes after another, with zeros between them. */
-static bool has_strangers(struct cp_dwarf *d)
+static bool has_strangers(struct cp_dwarf *d, bool functions)
 {
 	uint64_t size = cp_elf_length(d->elf, d->abbrev), code, tag, name, form;
 	const uint8_t *bytes = cp_elf_need(d->elf, d->abbrev, 0, size);
@@ -242,7 +242,7 @@ static bool has_strangers(struct cp_dwarf *d)
 		cp_cursor_u8(&c);
 		asked = tag == DW_TAG_variable || tag == DW_TAG_member ||
 			tag == DW_TAG_enumerator || tag == DW_TAG_compile_unit ||
-			tag == DW_TAG_skeleton_unit;
+			tag == DW_TAG_skeleton_unit || (functions && tag == DW_TAG_subprogram);
 		do {
 			name = cp_cursor_uleb(&c);
 			form = cp_cursor_uleb(&c);
@@ -273,18 +273,37 @@ static void look_through(struct look *l)
 		l->failed = !cp_elf_each_piece(d->elf, d->info, overlap, find_units, l);
 }
 
-void cp_dwarf_mentions(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to)
+static void look_for(struct cp_dwarf *dwarf, const char *name, bool functions,
+		     struct cp_mentions *to)
 {
 	struct look l = { .dwarf = dwarf, .name = name, .size = strlen(name) + 1 };
 
 	cp_mentions_free(to);
 	cp_dwarf_walk(dwarf);
 	l.units = calloc(dwarf->units.count / 64 + 1, sizeof(*l.units));
-	l.failed = !l.units || l.size < 2 || l.size > NAME_MAX || has_strangers(dwarf);
+	l.failed = !l.units || l.size < 2 || l.size > NAME_MAX || has_strangers(dwarf, functions);
 	if (!l.failed)
 		look_through(&l);
 	cp_vec_free(&l.entries);
 	*to = (struct cp_mentions){ l.failed, l.units };
+}
+
+void cp_dwarf_mentions(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to)
+{
+	look_for(dwarf, name, false, to);
+}
+
+void cp_dwarf_mentions_function(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to)
+{
+	struct cp_mentions function = { 0 };
+	size_t i;
+
+	if (to->all || !to->units)
+		return;
+	look_for(dwarf, name, true, &function);
+	for (i = 0; !function.all && i < dwarf->units.count / 64 + 1; i++)
+		to->units[i] &= function.units[i];
+	cp_mentions_free(&function);
 }
 
 void cp_mentions_free(struct cp_mentions *mentions)

@@ -14,6 +14,8 @@ struct cp_mentions {
 
 /* Names of DIEs are meant, without what they are in. Frees what was there before. */
 void cp_dwarf_mentions(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to);
+/* Leaves of these those that may have a function of a name, too. */
+void cp_dwarf_mentions_function(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to);
 void cp_mentions_free(struct cp_mentions *mentions);
 
 static inline bool cp_is_mentioned(const struct cp_mentions *m, size_t unit)
