@@ -266,11 +266,12 @@ const char *cp_name_last_part(const char *name)
 {
 	const char *last = name;
 	unsigned depth = 0;
+	char before = 0;
 
-	for (; *name; name++) {
+	for (; *name; before = *name++) {
 		if (*name == '<' || *name == '(')
 			depth++;
-		else if ((*name == '>' || *name == ')') && depth)
+		else if (((*name == '>' && before != '-') || *name == ')') && depth)
 			depth--;
 		else if (!depth && name[0] == ':' && name[1] == ':')
 			last = name + 2;

@@ -203,6 +203,7 @@ judge() {
 				Result<Box<u32>, String> = Ok(Box::new(1)), "Result<Box<u32>, String>";
 				HashMap<String, Vec<u8>> = HashMap::new(), "std::collections::HashMap<String, Vec<u8>>";
 				Option<fn(u32) -> u64> = None, "Option<fn(u32) -> u64>";
+				Option<fn(u32) -> String> = None, "core::option::Option<fn(u32) -> alloc::string::String>";
 			}
 		}
 	END
