@@ -33,11 +33,16 @@ static void tell(const char *path, size_t done, size_t of, void *data)
 	}
 	path = cp_basename(path);
 	cp_escape(&name, CP_ESCAPE_TERMINAL, path, strlen(path));
-	cp_buf_str(&line, "cprof: preparing ");
-	cp_add_count(&line, done);
-	cp_buf_str(&line, " of ");
-	cp_add_count(&line, of);
-	cp_buf_printf(&line, " functions of %s", name.bytes ? name.bytes : "");
+	if (of) {
+		cp_buf_str(&line, "cprof: preparing ");
+		cp_add_count(&line, done);
+		cp_buf_str(&line, " of ");
+		cp_add_count(&line, of);
+		cp_buf_str(&line, " functions of ");
+	} else {
+		cp_buf_str(&line, "cprof: reading symbols of ");
+	}
+	cp_buf_str(&line, name.bytes ? name.bytes : "");
 	room = (columns ? columns : COLUMNS) - 1;
 	dprintf(STDERR_FILENO, "\r\033[K%.*s", (int)room, line.bytes ? line.bytes : "");
 }

@@ -928,8 +928,13 @@ many() {
 	END
 	"${CC:-cc}" -O1 -o calls calls.c -L. -lmany -Wl,-rpath,"$PWD"
 	./calls >alone
-	"$CPROF" run -q -o x.data -t 'lib:libmany*' -- ./calls >traced
+	TERM=xterm script -qec "'$CPROF' run -o x.data -t 'lib:libmany*' -- ./calls >traced" /dev/null </dev/null >told
 	cmp alone traced
+	# A terminal hears of it from the beginning, and counts each function once.
+	tr '\r' '\n' <told | sed -n 's/^.*cprof: //p' | grep -E '^(reading|preparing)' >lines
+	assert_equal "$(head -n 1 lines)" 'reading symbols of libmany.so'
+	sed -n 's/^preparing \([0-9,]*\) of [0-9,]* functions of libmany.so$/\1/p' lines | tr -d , | sort -n -c
+	assert_equal "$(sed '1d; s/^preparing [0-9,]* of [0-9,]* functions of //' lines | sort -u | grep -v '^libmany.so$')" ''
 	"$CPROF" report --json x.data >x.json
 	assert_equal "$(jq -c '.calls.functions | map([.function, .calls]) | map(select(.[0] |
 		test("^f[0-9]"))) | sort' x.json)" '[["f7",1000],["f79999",1000]]'

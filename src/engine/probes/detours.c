@@ -355,7 +355,7 @@ static int make_functions(struct engine_making *m, const struct engine_numbers *
 	for (i = 0; !errnum && i < numbers->count; i++) {
 		struct engine_traced *t = s->calls->traced.items[numbers->items[i]];
 
-		if (!engine_haste_allows(m->image, i, numbers->count))
+		if (!engine_haste_allows(m->image, ENGINE_HASTE_DETOURS, i, numbers->count))
 			return EAGAIN;
 		m->traced = numbers->items[i];
 		if (engine_windows_suit(s, t) && !make_function(m, t))

@@ -3,17 +3,20 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/types.h"
+#include "engine/probes/plans.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 #include "tracer/known/proc.h"
 
 #define LOOK_NS (100 * CP_NS_PER_MS) /* between looks at the process */
 #define PATIENCE_NS CP_NS_PER_S /* until somebody hears of it */
+#define READ_LARGE (4 << 20) /* a file whose symbols may take as long to read, in bytes */
 
 /* Is a signal waiting that asks the program to end, and that it would get? */
 static bool is_asked_to_end(pid_t pid)
@@ -78,7 +81,43 @@ bool engine_haste_allowed(const cprof_process *p)
 	return !p->session->stop_asked && !(h->of == p && h->gives_way);
 }
 
-bool engine_haste_allows(const cprof_image *image, size_t done, size_t of)
+/* Has it been a while, or will it be? */
+static bool takes_long(const struct engine_haste *h, const cprof_image *image)
+{
+	struct stat file;
+
+	return cp_now() - h->begun_ns > PATIENCE_NS ||
+	       (!stat(image->assembly->path, &file) && file.st_size > READ_LARGE);
+}
+
+void engine_haste_reads(const cprof_image *image)
+{
+	struct engine_haste *h = &image->process->session->life.haste;
+
+	if (h->of != image->process || !h->tell || !takes_long(h, image))
+		return;
+	h->tell(image->assembly->path, 0, 0, h->data);
+	h->told = true;
+}
+
+/* Both steps as one way through the file's functions: `done` and `of` are those of one. */
+static void join_steps(const cprof_image *image, enum engine_haste_step step, size_t *done,
+		       size_t *of)
+{
+	const struct engine_plans *plans = image->assembly->plans;
+	size_t all = plans ? plans->functions.count : *of;
+
+	if (!image->process->session->detours)
+		return;
+	if (step == ENGINE_HASTE_DETOURS)
+		*done = all / 2 + (size_t)((double)(all - all / 2) * (double)*done / (double)*of);
+	else
+		*done /= 2;
+	*of = all;
+}
+
+bool engine_haste_allows(const cprof_image *image, enum engine_haste_step step, size_t done,
+			 size_t of)
 {
 	const cprof_process *p = image->process;
 	struct engine_haste *h = &p->session->life.haste;
@@ -90,6 +129,7 @@ bool engine_haste_allows(const cprof_image *image, size_t done, size_t of)
 	if (now - h->looked_ns > LOOK_NS) {
 		look(h, p->pid, now);
 		if (h->tell && now - h->begun_ns > PATIENCE_NS) {
+			join_steps(image, step, &done, &of);
 			h->tell(image->assembly->path, done, of, h->data);
 			h->told = true;
 		}

@@ -440,7 +440,11 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 	bool by_names;
 	size_t i;
 
-	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
+	if (!plans || !image_wanted(s, image))
+		return false;
+	if (!plans->read)
+		engine_haste_reads(image);
+	if (!engine_plans_read(a, plans))
 		return false;
 	engine_ifuncs_wanted(image, false);
 	engine_roles_follow(s, a);
@@ -454,7 +458,7 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 
 		if (by_names && engine_asked_for_nothing(plans->asked, i))
 			continue;
-		if (!engine_haste_allows(image, i, plans->functions.count))
+		if (!engine_haste_allows(image, ENGINE_HASTE_PLANS, i, plans->functions.count))
 			break;
 		if (is_about(what, f))
 			wish = wanted(s, image, f);
