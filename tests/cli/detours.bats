@@ -663,6 +663,9 @@ END
 	done
 	[ "$(jq .overhead.records_lost wait.json)" = 0 ]
 	[ "$(jq .overhead.records_lost drop.json)" -gt 0 ]
+	# What was counted is the least that it was, and says so; of the other it is not.
+	jq -e '[.calls.lower_bound, .calls.functions[].lower_bound] | all' drop.json
+	jq -e '[.calls.lower_bound, .calls.functions[].lower_bound] | any | not' wait.json
 	run ! grep -q '"lost":true' wait.calls
 	grep -q '"lost":true' drop.calls
 	# what is open where something is missing ends there: were it open to the end, many

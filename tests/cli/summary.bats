@@ -103,6 +103,12 @@ numbers() {
 	assert_success
 	assert_line --partial 'percentiles to 3 %'
 	assert_line --regexp ' p95 +p99 +p99\.9 +max '
+	# Where events were lost each count is the least that it was.
+	{ echo summary && desk | sed 's/^totals /&calls_lost=5 /'; } | made lost.data
+	"$CPROF" report --calls lost.data | grep -Eq '^ +>= [0-9]+ .* main$'
+	"$CPROF" report lost.data | grep -Eq ' >= [0-9]+ calls '
+	"$CPROF" report --json lost.data | jq -e '[.calls.lower_bound, .calls.functions[].lower_bound] | all'
+	"$CPROF" report --json s.data | jq -e '[.calls.lower_bound, .calls.functions[].lower_bound] | any | not'
 	COLUMNS=80 run "$CPROF" report s.data
 	assert_line --regexp '^ +calls +total +self +median .* max +image +function$'
 	run wc -L <<<"$output"

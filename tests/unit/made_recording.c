@@ -419,7 +419,8 @@ static void read_totals(struct cp_record_totals *t, char *text)
 		     KEY(trap_low_ns),
 		     KEY(trap_high_ns),
 		     KEY(traps),
-		     KEY(annotations_lost) };
+		     KEY(annotations_lost),
+		     KEY(calls_lost) };
 #undef KEY
 	char *one, *value;
 	size_t i;

@@ -58,6 +58,25 @@ static bool has_cpu(const struct cp_calls *c)
 	return false;
 }
 
+/* Were there more calls than are counted, of whom is not known? */
+static bool is_lower_bound(const struct cp_calls *c)
+{
+	const struct cp_record_totals *t = cp_record_final(c->profile->record);
+
+	return t->calls_lost || t->call_records_lost;
+}
+
+static void calls_cell(struct cp_table *t, const struct cp_calls *c, enum cp_paint paint,
+		       uint64_t calls)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (is_lower_bound(c))
+		cp_buf_str(&text, ">= ");
+	cp_add_count(&text, calls);
+	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
+}
+
 /* "-" where no call of it is over. */
 static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
 {
@@ -117,7 +136,7 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
-	cp_table_count(t, CP_PAINT_PLAIN, f->sum.calls);
+	calls_cell(t, c, CP_PAINT_PLAIN, f->sum.calls);
 	cp_table_net_time(t, CP_PAINT_PLAIN, f->total);
 	if (has.cpu)
 		cp_table_time(t, CP_PAINT_PLAIN, f->sum.cpu_ns);
@@ -243,6 +262,8 @@ static void add_note(struct cp_buf *out, const struct cp_calls *c)
 		cp_buf_str(out, "; percentiles to 3 %");
 	if (c->upper_bound)
 		cp_buf_str(out, "; <=: at most that");
+	if (is_lower_bound(c))
+		cp_buf_str(out, "; >=: at least that, events were lost");
 	if (c->tailed)
 		cp_buf_str(out, "; tail called: what it ended by jumping to, "
 				"not in total");
@@ -308,7 +329,7 @@ static void print_threads(const struct cp_calls *c, const struct cp_report_optio
 		cp_table_percent(&t, it->time.ns, c->outermost.ns);
 		cp_table_bar(&t, it->time.ns, c->threads.items[0].time.ns, c->outermost.ns);
 		cp_table_net_time(&t, CP_PAINT_PLAIN, it->time);
-		cp_table_count(&t, CP_PAINT_DIM, it->calls);
+		calls_cell(&t, c, CP_PAINT_DIM, it->calls);
 		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
 	}
 	cp_table_print(&t, look, out);
@@ -350,7 +371,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 			continue;
 		shown++;
 		most = most ? most : e->time.ns;
-		cp_table_count(&t, CP_PAINT_PLAIN, e->sum.calls);
+		calls_cell(&t, c, CP_PAINT_PLAIN, e->sum.calls);
 		cp_table_net_time(&t, CP_PAINT_PLAIN, e->time);
 		cp_table_percent(&t, e->time.ns, whole);
 		cp_table_bar(&t, e->time.ns, most, whole);
@@ -548,6 +569,8 @@ static void function_json(const struct cp_calls *c, const struct cp_called *f, s
 	if (own)
 		cp_json_str(j, "linkage_name", own);
 	cp_json_u64(j, "calls", f->sum.calls);
+	if (is_lower_bound(c))
+		cp_json_bool(j, "lower_bound", true);
 	if (f->sum.inherited)
 		cp_json_u64(j, "inherited", f->sum.inherited);
 	times_json(f, j);
@@ -573,6 +596,8 @@ static void edges_json(const struct cp_calls *c, uint32_t function, bool callers
 		cp_json_begin(j, NULL, '{');
 		function_name(c, callers ? e->caller : e->callee, j);
 		cp_json_u64(j, "calls", e->sum.calls);
+		if (is_lower_bound(c))
+			cp_json_bool(j, "lower_bound", true);
 		cp_json_u64(j, "ns", e->time.ns);
 		bound_json(&e->time, j);
 		edge_times_json(e, j);
@@ -610,6 +635,8 @@ static void calls_json(const struct cp_calls *c, const struct cp_report_options 
 			    cp_record_summed_count(c->profile->record));
 	cp_json_u64(j, "lost", t->calls_lost);
 	cp_json_u64(j, "calls", c->calls);
+	if (is_lower_bound(c))
+		cp_json_bool(j, "lower_bound", true);
 	cp_json_u64(j, "total_ns", c->outermost.ns);
 	cp_json_bool(j, "upper_bound", c->upper_bound);
 	cp_json_begin(j, "functions", '[');
