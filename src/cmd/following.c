@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/following.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -30,9 +33,10 @@ struct cp_following {
 	const struct cp_collect_options *options;
 	struct cp_watching watching;
 	struct cp_record_tap tap;
-	int fd; /* until the outlet has it; -1 */
+	int fd; /* until the outlet has it; -1: likewise, or it is not made yet */
+	bool waits; /* the program does, for who reads */
 	int terminal; /* the same, whose width may change; -1: it is none */
-	struct cp_outlet *outlet; /* NULL until the session begins */
+	struct cp_outlet *outlet; /* NULL until the session begins, or what it records does */
 	struct cp_look look;
 	struct cp_fields fields;
 	struct cp_replay_options shown;
@@ -63,6 +67,10 @@ static struct cp_error *flush(struct cp_following *f)
 
 static struct cp_error *begin(struct cp_following *f)
 {
+	if (!f->outlet) {
+		CP_TRY(cp_create(CP_CREATE_OUTPUT, f->options->live.file, &f->fd));
+		CP_TRY(cp_outlet_open(cp_steal_fd(&f->fd), f->waits, &f->outlet));
+	}
 	CP_TRY(cp_profile_create_growing(cp_record_followed(f->follow), &f->profile));
 	return cp_replay_begin(f->profile, &f->shown, &f->look, &f->sink, &f->replay);
 }
@@ -129,12 +137,13 @@ static bool on_prepare(cprof_session *s, void *data)
 static void on_begins(cprof_session *s, void *data)
 {
 	struct cp_following *f = data;
-	bool waits =
+
+	f->waits =
 		f->options->calls.on_full == CPROF_ON_FULL_WAIT ||
 		(f->options->calls.on_full != CPROF_ON_FULL_DROP && !cprof_session_is_attached(s));
-
 	/* Not before: threads begin when the tracer and CMD are forked. */
-	f->error = cp_outlet_open(cp_steal_fd(&f->fd), waits, &f->outlet);
+	if (f->fd >= 0)
+		f->error = cp_outlet_open(cp_steal_fd(&f->fd), f->waits, &f->outlet);
 	cp_module_log_follow(engine_profiler_named(s, "log"), &f->tap);
 }
 
@@ -168,18 +177,34 @@ static void on_ends(void *data)
 
 /* ---- start and end ---- */
 
+/* Is it a file that is only made, or written over, where there is something to write? As
+ * a recording is: nothing is left, and nothing is lost, where CMD is not started. What can't be
+ * made is to be known at once, and who reads a pipe waits for its writer. */
+static bool is_made_later(const char *path)
+{
+	CP_FREE char *copy = strdup(path);
+	struct stat st;
+
+	if (!copy || !strcmp(path, "-"))
+		return false;
+	if (!lstat(path, &st))
+		return S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, W_OK, AT_EACCESS);
+	return errno == ENOENT && !faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS);
+}
+
 static CP_ERROR open_output(struct cp_following *f)
 {
 	struct cp_terminal term;
 
+	f->sink = (struct cp_sink){ .put = put, .ctx = f };
+	if (is_made_later(f->options->live.file))
+		return cp_record_follow_create(&f->follow);
 	CP_TRY(cp_create(CP_CREATE_OUTPUT, f->options->live.file, &f->fd));
 	term = cp_terminal_of(f->fd);
 	f->look = (struct cp_look){ term.columns, term.color };
 	if (term.is_terminal)
 		f->terminal = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-	f->sink = (struct cp_sink){ .put = put,
-				    .ctx = f,
-				    .ascii = term.is_terminal && cp_terminal_is_ascii() };
+	f->sink.ascii = term.is_terminal && cp_terminal_is_ascii();
 	return cp_record_follow_create(&f->follow);
 }
 

@@ -197,6 +197,23 @@ passed_on() {
 		assert_not_exist rec
 		until_true eval "! pgrep -f '$PWD/rec'"
 	done
+	# Nor is a file for calls as they come, and an older one stays.
+	echo older >lines
+	local file
+	for file in new lines; do
+		start "$CPROF" run -t main --live="$file" -- ./cmd
+		until_true handles "$pid" TERM
+		kill -TERM "$pid"
+		ended "$pid"
+		assert_equal "$ended: $(cat err)" "143: cprof: ended by SIGTERM before './cmd' was started"
+	done
+	run -127 "$CPROF" run -t main --live=lines -- ./nobody
+	assert_not_exist new
+	assert_equal "$(cat lines)" older
+	run -125 "$CPROF" run -t main --live=none/lines -- true
+	"$CPROF" run -t main --live=lines -- "$TRACEES/counted" >out
+	grep -q '^ .* main(' lines
+	run ! grep -q older lines
 }
 
 # Whenever it comes: either nothing of CMD was executed, then there is no recording and the
