@@ -584,6 +584,12 @@ END
 	run env TMPDIR=/nowhere "$CPROF" export -f sqlite -o x.db calls.data
 	assert_failure 1
 	assert_output --partial TMPDIR
+	# Without the library there is a reason, and no database.
+	: >libsqlite3.so.0
+	run env LD_LIBRARY_PATH="$PWD" "$CPROF" export -f sqlite -o none.db calls.data
+	assert_failure 1
+	assert_output --partial 'loading SQLite: '
+	assert_not_exist none.db
 }
 
 @test "calls alone: callgrind, folded, speedscope and flamegraph add up to the time in them" {
