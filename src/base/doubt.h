@@ -34,10 +34,11 @@ static inline void cp_doubt_add_range(struct cp_doubt *to, double range)
 }
 
 /* Beside a reader, calls by detours took up to so many times as long as in a trial, where nobody
- * read what they wrote; and work that waits for itself (a chain of multiplications, loads) hides
- * all but so much of it: of 17 ns 1.9 were left, and nothing of what is within a call. */
+ * read what they wrote; and work that waits for itself (a chain of multiplications, or of loads)
+ * hides part of it, all of what is within a call. The least that was seen of programs is more
+ * than this; a trial with nothing but such a chain, as long as a detour, had a sixth. */
 #define CP_TAKEN_MOST 4
-#define CP_TAKEN_LEAST 0.1
+#define CP_TAKEN_LEAST 0.5
 
 /* What a call takes can't be less than known, in ns: recordings have units of 8, and the
  * processor's clock goes on by steps of up to 10. */

@@ -4,7 +4,7 @@
  * it, for most of it lies before the entry's and behind the exit's. So a function that does
  * nothing is called here, thousands of times, as it is and with detours that write into a
  * ring as a program's do. Half of the calls take less than what is said; where a function has
- * something to do meanwhile, next to nothing (CP_TAKEN_LEAST).
+ * something to do meanwhile, part of that (CP_TAKEN_LEAST).
  */
 #include "engine/probes/price.h"
 
