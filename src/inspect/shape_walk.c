@@ -401,7 +401,9 @@ CP_ERROR cp_shape_walk(struct cp_shape_scope *scope, uint64_t steps, cp_shape_vi
 
 /* ---- iterators ---- */
 
-#define RING_MAX 65536
+#define RING_MAX 4096 /* nodes gone through to tell */
+/* Nodes that there can be: what is more, a pointer say, is no number of them. */
+#define RING_MOST (INT64_C(1) << 40)
 
 static bool keep_error(void *ctx, const struct cp_thing *key, const struct cp_thing *value)
 {
@@ -440,7 +442,7 @@ static CP_ERROR go_around(struct walk *w, struct ring *r)
 	CP_TRY(number(w, CP_TERM_count, &r->count));
 	if (!w->over)
 		CP_TRY(is_used(w, &r->is_used));
-	if (r->count < 0)
+	if (r->count < 0 || r->count > RING_MOST)
 		return NULL;
 	for (n = 1; !w->over && n <= r->count + 1 && step(w); n++) {
 		CP_TRY(pointer(w, CP_TERM_next, &at));

@@ -735,7 +735,7 @@ END
 		$compiler -o small "$SOURCES/tests/cli/inspect_small.cpp"
 		begin small
 		grep ' = ' said >expected
-		[ "$(wc -l <expected)" -ge 43 ]
+		[ "$(wc -l <expected)" -ge 44 ]
 		# shellcheck disable=SC2046 # words
 		"$CPROF" inspect "$pid" $(sed 's/ = .*//' expected) >shown
 		sed 's/0x[0-9a-f]* -> /\&/' shown | diff expected - || complain "$compiler"

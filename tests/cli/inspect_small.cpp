@@ -41,6 +41,7 @@ std::forward_list<int> forward{ 4, 5 };
 std::forward_list<long double> wide_forward{ 2.5L };
 /* One of them is how many they are, as the head has it. */
 std::list<int> numbers{ 1, 3, 7 }, no_numbers;
+std::list<std::string> long_list(6000, "one of many");
 std::list<std::string> text_list{ "in", "list" };
 
 auto in_tree = tree.find("two");
@@ -60,6 +61,7 @@ auto in_wide_forward = wide_forward.begin();
 auto in_list = numbers.begin(), at_count = std::next(in_list), behind_list = numbers.end();
 std::list<std::string>::const_iterator in_texts_list = text_list.begin(),
 				       behind_texts_list = text_list.end();
+auto in_long_list = long_list.begin();
 auto of_empty = no_numbers.end();
 auto in_forward = forward.begin(), behind_forward = forward.end();
 
@@ -170,6 +172,7 @@ int main()
 	at("behind_list", numbers, behind_list);
 	at("in_texts_list", text_list, in_texts_list);
 	at("behind_texts_list", text_list, behind_texts_list);
+	at("in_long_list", long_list, in_long_list);
 	at("of_empty", no_numbers, of_empty);
 	printf("real = %g\n", real.load());
 	printf("half = %s\n", said(half).c_str());
