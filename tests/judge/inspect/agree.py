@@ -337,6 +337,14 @@ class Agreement:
             return False
         return True
 
+    @staticmethod
+    def is_not_set(node):
+        """Rust's OnceLock of 1.95 before it has a value, which gdb has no printer for: its state is not 0."""
+        path = ["once", "inner", "state_and_queued", "v", "value"]
+        while path and node["is"] == "struct":
+            node = dict(node["members"]).get(path.pop(0), {"is": "gone"})
+        return not path and node["is"] == "int" and node["number"] != 0
+
     def is_struct(self, where, ours, theirs):
         if self.is_variant(where, ours, theirs):
             return
@@ -345,6 +353,9 @@ class Agreement:
             return
         if ours is None and not named:
             self.leaf(EQUAL, where)
+            return
+        if ours is None and self.is_not_set(theirs):
+            self.rule("what has no value yet is nothing")
             return
         if not (isinstance(ours, dict) and (set(ours) & set(named) or not ours)):
             if self.stands_for(where, ours, theirs):
