@@ -558,6 +558,17 @@ static void put_off(cprof_image *image)
 	image->process->arm_again = true;
 }
 
+/* Is there an image that was not come to? */
+static bool any_left(const cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count && !engine_haste_allowed(p); i++)
+		if (p->images.items[i]->mapped && !p->images.items[i]->armed)
+			return true;
+	return false;
+}
+
 static void arm_images(cprof_process *p)
 {
 	const struct engine_numbers none = { 0 };
@@ -576,7 +587,7 @@ static void arm_images(cprof_process *p)
 		now->errnum = send_calls(now->image, &none, &now->own, &no_detours, true);
 		now->own = (struct own){ 0 };
 	}
-	cut = !engine_haste_allowed(p);
+	cut = any_left(p);
 	cp_vec_for_each(&preparing.list, now) {
 		if (engine_haste_allowed(p)) {
 			place_prepared(now);
