@@ -43,8 +43,10 @@ CP_ERROR cp_profile_add_heap(struct cp_profile *p)
 	for (s = sorted; s < sorted + h->stacks.count; s++) {
 		struct cp_hit_heap all = { s->allocated.blocks, s->allocated.bytes, s->left.blocks,
 					   s->left.bytes };
-		struct cp_hit hit = { s->thread, s->stack, cost_of(p, &all), false,
-				      s->function + 1 };
+		struct cp_hit hit = { .thread = s->thread,
+				      .stack = s->stack,
+				      .cost = cost_of(p, &all),
+				      .asked = s->function + 1 };
 
 		if (!cp_vec_push(&p->heap, all) || !cp_vec_push(&p->hits, hit))
 			return cp_error_nomem();
