@@ -502,7 +502,6 @@ bool cp_location_is_of_thread(const uint8_t *expr, size_t size)
 	return size && expr[size - 1] == DW_OP_form_tls_address;
 }
 
-/* `addr, stack_value` is a local, or a piece of one, that is known to point there. */
 /* Is it in pieces, some of them in memory at a fixed address, and none in a frame? */
 static bool is_in_fixed_pieces(const uint8_t *expr, size_t size)
 {
@@ -510,7 +509,7 @@ static bool is_in_fixed_pieces(const uint8_t *expr, size_t size)
 	struct cp_located parts[CP_LOCATED_MAX];
 	size_t count = 0, i, in_memory = 0;
 
-	if ((!memchr(expr, DW_OP_piece, size) && !memchr(expr, DW_OP_bit_piece, size)) ||
+	if (!size || (!memchr(expr, DW_OP_piece, size) && !memchr(expr, DW_OP_bit_piece, size)) ||
 	    cp_location_evaluate(&env, expr, size, parts, &count) != CP_LOCATION_OK)
 		return false;
 	for (i = 0; i < count && parts[i].kind != CP_LOCATED_REGISTER; i++)
@@ -518,6 +517,7 @@ static bool is_in_fixed_pieces(const uint8_t *expr, size_t size)
 	return i == count && in_memory;
 }
 
+/* `addr, stack_value` is a local, or a piece of one, that is known to point there. */
 bool cp_location_is_static(const uint8_t *expr, size_t size)
 {
 	const size_t address = 1 + sizeof(uint64_t);
