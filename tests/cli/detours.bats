@@ -597,6 +597,66 @@ told() {
 		sed 's/0x7fff[0-9a-f]*/MAPPED/g'
 }
 
+# Calls that longjmp leaves are told by themselves, those that return in blocks: each in its
+# turn, also where one thread's ring is full and another's is not.
+@test "calls that longjmp leaves, of threads that are interrupted by signals" {
+	cat >leaves.c <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+static volatile int stop;
+static long done[2];
+static __thread jmp_buf back;
+__attribute__((noinline, noipa)) void deep(int n)
+{
+	volatile char room[64];
+	room[3] = (char)n;
+	if (!n)
+		longjmp(back, 5);
+	deep(n - 1);
+	room[4] = room[3];
+}
+__attribute__((noinline, noipa)) void turn(void)
+{
+	if (!setjmp(back))
+		deep(3);
+}
+static void *turns(void *number)
+{
+	for (; !stop; ++*(long *)number)
+		turn();
+	return number;
+}
+static void nothing(int signal) { (void)signal; }
+int main(void)
+{
+	struct itimerval often = { { 0, 500 }, { 0, 500 } };
+	struct timespec long_enough = { 0, 300000000 };
+	pthread_t t[2];
+	signal(SIGALRM, nothing);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, turns, &done[i]);
+	while (nanosleep(&long_enough, &long_enough))
+		;
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	printf("%ld\n", done[0] + done[1]);
+}
+END
+	gcc -O2 -g -pthread -o leaves leaves.c
+	for _ in 1 2 3 4 5 6 7 8; do
+		"$CPROF" run -q -o x.data -t turn,deep -- ./leaves >said
+		"$CPROF" report --json x.data >x.json
+		assert_equal "$(jq -c '.calls.functions | map({key: .function, value: [.calls, .open]}) |
+			from_entries | [.turn, .deep]' x.json)" "[[$(<said),0],[$((4 * $(<said))),0]]"
+	done
+}
+
 # Behind jumped()'s return stand bytes that make a jump there lead to below zero, which is at
 # the other end of the address space, where a gap is that nothing can be mapped into.
 @test "a place that can't be costs a function its detour, and no other" {

@@ -392,8 +392,12 @@ void engine_records_make_room(cprof_session *s, const struct cp_event_hit *full)
 	if (!ring || !ring->records.ring || !engine_blocks_wanted(s))
 		return;
 	half = UINT64_C(1) << (ring->records.log - 1);
-	if (full->records > half && full->records - half > ring->records.position)
-		take_own(s, ring, full->records - half);
+	if (full->records <= half || full->records - half <= ring->records.position)
+		return;
+	/* Up to the first that is told by itself: what is, has its turn among all threads'. */
+	take_blocks(s, ring, &(struct engine_reach){ UINT64_MAX, full->records - half, SIZE_MAX });
+	release(ring);
+	engine_blocks_tell(s, ring);
 }
 
 void engine_records_before(cprof_session *s, const struct cp_event *e)
