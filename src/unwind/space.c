@@ -363,14 +363,18 @@ struct cp_space_object *cp_space_object_at(struct cp_unwind_space *space, uint64
 	return object ? object : covering(space, code->fallback, pc);
 }
 
-/* ---- memory that does not change ---- */
+/* ---- memory that does not change ----
+ *
+ * Code that is made while a program runs may, but not under a walk: whoever recurses in it has
+ * thousands of frames there.
+ */
 
 static struct cp_space_page *page_at(struct cp_unwind_space *space, uint64_t addr)
 {
 	struct cp_space_page *page = &space->pages[addr / CP_SPACE_PAGE % CP_SPACE_PAGES];
 	const struct cp_space_code *code;
 
-	if (page->addr == addr)
+	if (page->addr == addr && (!page->walk || page->walk == space->walk))
 		return page;
 	if (!page->bytes)
 		page->bytes = malloc(CP_SPACE_PAGE);
@@ -378,7 +382,8 @@ static struct cp_space_page *page_at(struct cp_unwind_space *space, uint64_t add
 	if (!page->bytes || !cp_read_exact(space->memory, addr, page->bytes, CP_SPACE_PAGE))
 		return NULL;
 	code = cp_space_code_at(space, addr);
-	if (!code || code->constant)
+	page->walk = !code || code->constant ? 0 : space->walk;
+	if (page->walk || !code || code->constant)
 		page->addr = addr;
 	return page;
 }

@@ -58,8 +58,11 @@ struct cp_unwind_space {
 	size_t evicted;
 	struct cp_space_page {
 		uint64_t addr; /* of the page; 1: none */
+		uint64_t walk; /* of what may change: the walk that read it; 0: it does not */
 		uint8_t *bytes;
 	} pages[CP_SPACE_PAGES];
+	uint64_t walk; /* the number of the one under way; 0: none is */
+	uint64_t walks; /* there were */
 	struct cp_decoder *decoder; /* for guesses, made at the first one */
 	struct cp_space_guest {
 		void *state; /* of another unwinder, made at its first walk */

@@ -176,10 +176,12 @@ void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
 	*end_ret = CP_UNWIND_END_NO_INFO;
 	if (!(capture->regs.known & UINT64_C(1) << walk.arch->pc))
 		return;
+	space->walk = ++space->walks;
 	if (ops->walk)
 		ops->walk(&walk, frames, max, count_ret, end_ret);
 	else
 		walk_steps(&walk, ops, frames, max, count_ret, end_ret);
+	space->walk = 0;
 }
 
 bool cp_unwind_left_copy(const struct cp_arch *arch, const struct cp_unwind_capture *capture,

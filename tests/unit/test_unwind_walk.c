@@ -530,6 +530,31 @@ static void test_guesses(void)
 	finish();
 }
 
+/* Code that is made at run time recurses: it may change from walk to walk, and not under one. */
+static void test_made_code(void)
+{
+	enum { FRAMES = 60 };
+	size_t i, once;
+
+	begin(&cp_arch_x86_64);
+	call(TEXT + 0x120, TEXT + 0x100);
+	map(0);
+	for (i = 0; i < FRAMES; i++) {
+		process.stack[4 * i] = STACK + 32 * (i + 1);
+		process.stack[4 * i + 1] = BASE + TEXT + 0x120;
+	}
+	process.stack[4 * (FRAMES - 1)] = 0;
+	process.reads = 0;
+	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x110, STACK, ALL, 64);
+	CHECK(count > FRAMES - 2);
+	CHECK_U64(frames[FRAMES / 2].by, CP_UNWIND_BY_FP);
+	once = process.reads;
+	CHECK(once < FRAMES / 2);
+	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x110, STACK, ALL, 64);
+	CHECK(process.reads > once);
+	finish();
+}
+
 /* A function with a frame pointer that is not known; an old frame lies in the
  * part of the stack that it has reserved. */
 static void test_blocked(void)
@@ -653,6 +678,7 @@ int main(void)
 {
 	test_indexes();
 	test_warm();
+	test_made_code();
 	test_ends();
 	test_epilogue();
 	test_paths();
