@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/doubt.h"
 #include "base/text.h"
 #include "modules/calls.h"
 #include "modules/calls_json.h"
@@ -255,7 +256,8 @@ static uint64_t net_ns(const cprof_call *call)
 {
 	uint64_t ns = call->timestamp_ns - call->enter_ns;
 
-	return ns > call->overhead_ns ? ns - call->overhead_ns : 0;
+	ns -= ns < call->overhead_ns ? ns : call->overhead_ns;
+	return call->uncertain_ns && ns < CP_TIME_FINEST ? CP_TIME_FINEST : ns;
 }
 
 static enum cp_line_ending ending_of(const cprof_call *call, bool unwound)

@@ -657,6 +657,46 @@ END
 	done
 }
 
+# As V8 does with its own code. What happens to the copy says nothing about where it is from.
+@test "a part of a program that it maps a second time" {
+	cat >twice.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+extern char __executable_start[], etext[];
+__attribute__((noipa, aligned(4096))) int work(int x) { for (volatile int i = 0; i < 3; i++) x += i; return x * 3; }
+__attribute__((noipa, aligned(8192))) int far(int x) { for (volatile int i = 0; i < 3; i++) x -= i; return x * 5; }
+int main(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY), sum = 0;
+	uintptr_t at = (uintptr_t)work & ~4095ul;
+	char *copy = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)(at - (uintptr_t)__executable_start));
+	int (*again)(int) = (int (*)(int))(copy + ((uintptr_t)work - at));
+	void *lib;
+	lib = dlopen("libresolv.so.2", RTLD_NOW);
+	for (int i = 0; i < 5; i++)
+		sum += work(i) + far(i);
+	sum += again(1);
+	printf("%d %d\n", sum, lib != NULL);
+	munmap(copy, 4096);
+	mmap(copy, 4096, PROT_READ | PROT_EXEC | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	lib = dlopen("libutil.so.1", RTLD_NOW);
+	for (int i = 0; i < 5; i++)
+		sum += work(i) + far(i);
+	return 0;
+}
+END
+	gcc -O1 -g -o twice twice.c
+	"$CPROF" run -q -o x.data -t work,far -- ./twice 2>said
+	assert_equal "$("$CPROF" report --json x.data | jq -c '.calls.functions | map([.function, .calls]) | sort')" \
+		'[["far",10],["work",10]]'
+	assert_equal "$(wc -l <said): $(cat said)" \
+		"1: cprof: warning: a part of $PWD/twice is mapped a second time: calls there may not be traced"
+}
+
 # Behind jumped()'s return stand bytes that make a jump there lead to below zero, which is at
 # the other end of the address space, where a gap is that nothing can be mapped into.
 @test "a place that can't be costs a function its detour, and no other" {

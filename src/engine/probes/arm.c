@@ -67,6 +67,19 @@ static void name_loss(const cprof_session *s, const char **what_ret, const char 
 	}
 }
 
+/* Has the process this file's code somewhere else, too, and longer? V8 maps a part of its own
+ * a second time, beside the code that it makes. */
+static bool is_copy(const cprof_image *image)
+{
+	const cprof_process *p = image->process;
+	size_t i;
+
+	for (i = 0; i < p->images.count && p->images.items[i] != image; i++)
+		if (p->images.items[i]->mapped && p->images.items[i]->assembly == image->assembly)
+			return true;
+	return false;
+}
+
 static void complain(const cprof_image *image, int errnum)
 {
 	cprof_process *p = image->process;
@@ -75,6 +88,10 @@ static void complain(const cprof_image *image, int errnum)
 	name_loss(p->session, &what, &done);
 	if (errnum == EAGAIN)
 		p->arm_again = true;
+	else if (errnum != ESRCH && is_copy(image))
+		engine_warn(p->session,
+			    "a part of %s is mapped a second time: %s there may not be %s",
+			    image->assembly->path, what, done);
 	else if (errnum != ESRCH && engine_area_image_stands(image))
 		engine_warn(p->session, "%s in %s can't be %s: %s", what, image->assembly->path,
 			    done,
@@ -524,7 +541,7 @@ static void say_replaced(const cprof_image *image)
 {
 	const struct engine_text *text;
 
-	if (!image->assembly->image)
+	if (!image->assembly->image || is_copy(image))
 		return;
 	cp_vec_for_each(&image->process->texts, text)
 		if (!text->image->assembly->image && text->start < image->end &&
