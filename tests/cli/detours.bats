@@ -652,6 +652,8 @@ END
 	for _ in 1 2 3 4 5 6 7 8; do
 		"$CPROF" run -q -o x.data -t turn,deep -- ./leaves >said
 		"$CPROF" report --json x.data >x.json
+		# Where there was no place for a detour, stops come too often.
+		jq -e '.overhead.disarmed == 0' x.json || continue
 		assert_equal "$(jq -c '.calls.functions | map({key: .function, value: [.calls, .open]}) |
 			from_entries | [.turn, .deep]' x.json)" "[[$(<said),0],[$((4 * $(<said))),0]]"
 	done
