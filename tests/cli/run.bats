@@ -333,7 +333,8 @@ begins() {
 			limit=${limit% filled}
 			# shellcheck disable=SC2086
 			(ulimit $limit && exec "$CPROF" run -q -o x.data $how -- sh -c 'ulimit -s; ulimit -c; exit 7') >out 2>err || status=$?
-			assert_equal "$status $(cat err)" "7 "
+			# cprof works on a stack of its own, of which the sanitizers warn.
+			assert_equal "$status $(grep -v "ASan doesn't fully support makecontext" err)" "7 "
 			# shellcheck disable=SC2086
 			(ulimit $limit && sh -c 'ulimit -s; ulimit -c') | diff - out
 		done
