@@ -70,4 +70,10 @@ struct cp_record_totals {
 	uint64_t codes, code_bytes, codes_left_out;
 };
 
+/* Were there more calls than are told? */
+static inline bool cp_record_totals_lack_calls(const struct cp_record_totals *t)
+{
+	return t->calls_lost || t->call_records_lost;
+}
+
 #endif

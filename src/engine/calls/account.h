@@ -5,8 +5,8 @@
 #ifndef CP_ENGINE_CALLS_ACCOUNT_H
 #define CP_ENGINE_CALLS_ACCOUNT_H
 
-#include "link/sites.h"
 #include "engine/target/state.h"
+#include "link/sites.h"
 
 /* The thread has stopped, which the event tells of. */
 void engine_account(cprof_thread *t, const struct cp_event_hit *e);

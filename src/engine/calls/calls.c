@@ -4,7 +4,6 @@
  * process's shadow stack, and what that makes of it is raised as method_*
  * events, those of frames that are gone before the one that shows it.
  */
-#include "engine/calls/account.h"
 #include "engine/calls/calls.h"
 
 #include <math.h>
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/calls/account.h"
 #include "engine/calls/by_return.h"
 #include "engine/calls/context.h"
 #include "engine/calls/invoke.h"

@@ -21,9 +21,9 @@ void engine_haste_reads(const cprof_image *image);
 /* Functions are planned, then those that were chosen have detours made. */
 enum engine_haste_step { ENGINE_HASTE_PLANS, ENGINE_HASTE_DETOURS };
 /* Called for each of `of` functions of an image that is being prepared, of which `done` are with
- * this step; of an image of a process that is not, it answers true. False: what was not prepared until now is put
- * off, for the session is to end, the process has ended, or SIGTERM, SIGINT, SIGHUP or SIGQUIT
- * has waited a second for it to go on. */
+ * this step; of an image of a process that is not, it answers true. False: what was not prepared
+ * until now is put off, for the session is to end, the process has ended, or SIGTERM, SIGINT,
+ * SIGHUP or SIGQUIT has waited a second for it to go on. */
 bool engine_haste_allows(const cprof_image *image, enum engine_haste_step step, size_t done,
 			 size_t of);
 /* Does it still? */

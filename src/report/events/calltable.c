@@ -61,9 +61,7 @@ static bool has_cpu(const struct cp_calls *c)
 /* Were there more calls than are counted, of whom is not known? */
 static bool is_lower_bound(const struct cp_calls *c)
 {
-	const struct cp_record_totals *t = cp_record_final(c->profile->record);
-
-	return t->calls_lost || t->call_records_lost;
+	return cp_record_totals_lack_calls(cp_record_final(c->profile->record));
 }
 
 static void calls_cell(struct cp_table *t, const struct cp_calls *c, enum cp_paint paint,

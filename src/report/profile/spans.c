@@ -194,7 +194,7 @@ static bool is_missing_events(const struct cp_record *r)
 	const struct cp_record_damage *d = cp_record_damage(r);
 
 	return d->bad_chunks || d->missing_bytes || d->dropped || d->lost ||
-	       cp_record_final(r)->calls_lost || cp_record_final(r)->call_records_lost;
+	       cp_record_totals_lack_calls(cp_record_final(r));
 }
 
 CP_ERROR cp_spans_walk_begin(const struct cp_profile *p, const struct cp_span_visitor *visitor,

@@ -138,7 +138,7 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	cp_buf_printf(item, " %s in ", p->unit->of);
 	add_duration(p, item);
 	flow_item(f, item);
-	if (p->by_calls && (t->calls_lost || t->call_records_lost))
+	if (p->by_calls && cp_record_totals_lack_calls(t))
 		cp_buf_str(item, ">= ");
 	if (p->by_calls)
 		cp_add_plural(item, p->total.ticks, "call", "calls");
