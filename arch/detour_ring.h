@@ -3,7 +3,7 @@
  * The ring of a thread, in memory that it shares with the reader: what the code of
  * detours (arch/detour.h) writes, and what it is told there.
  *
- *     head ─ buffer ─ slack ─ table of accepted calls
+ *     head ─ buffer ─ slack ─ table of accepted calls ─ table of other stacks
  */
 #ifndef CP_ARCH_DETOUR_RING_H
 #define CP_ARCH_DETOUR_RING_H
@@ -49,10 +49,14 @@ struct cp_detour_ring {
 	uint64_t may_probe;
 	uint64_t page_life; /* ticks for which it is known then; 0: for this once */
 	uint64_t stack_low, stack_end; /* the thread's own stack; 0: not known */
-	/* Who is on another one stops before it records (cp_detour_slow_foreign()), as long
-	 * as pointers are followed; 0 and UINT64_MAX: it never does. */
+	/* Who is on another one, of which the table of stacks does not say that it is known,
+	 * stops before it records (cp_detour_slow_foreign()), as long as pointers are
+	 * followed; 0 and UINT64_MAX: it never does. */
 	uint64_t own_low, own_end;
 	uint64_t self; /* address of this ring in the program; 0: no copies of the stack */
+	/* enum cp_detour_others: with UNTRIED and KNOWN, who stops on another stack may record
+	 * there a moment later. */
+	uint64_t others;
 	struct cp_detour_range {
 		uint64_t start, end;
 	} known[CP_DETOUR_KNOWN]; /* always readable; up to the first that is 0 */
@@ -62,6 +66,12 @@ struct cp_detour_ring {
 	} pages[CP_DETOUR_PAGES];
 	/* Written by who made it. */
 	uint64_t begin; /* the first position: of a multiple of 2^log bytes, not 0 */
+};
+
+enum cp_detour_others {
+	CP_DETOUR_OTHERS_UNTRIED, /* nobody has tried to put one into the table of other stacks */
+	CP_DETOUR_OTHERS_KNOWN, /* the table is not all zeros */
+	CP_DETOUR_OTHERS_NONE, /* it can't be done */
 };
 
 /* A record; values follow. The first word is written last, and is valid when its
@@ -157,10 +167,27 @@ static inline uint64_t cp_detour_ways_offset(unsigned log)
 	return cp_detour_chosen_offset(log) + (UINT64_C(1) << (log - 3));
 }
 
+/* Parts of stacks that are not the thread's own, where it records as on its own. Written by
+ * the reader: a word for each CP_DETOUR_PART bytes of memory, and for what is CP_DETOUR_STACKS
+ * times as far away; 0: none there is known. */
+#define CP_DETOUR_STACKS 4096
+#define CP_DETOUR_PART_LOG 10
+#define CP_DETOUR_PART (1u << CP_DETOUR_PART_LOG)
+#define CP_DETOUR_PART_BITS 48 /* of the word: where it begins; above: how many bytes it has */
+static inline uint64_t cp_detour_stacks_offset(unsigned log)
+{
+	return cp_detour_table_offset(log) + CP_DETOUR_SLOTS * sizeof(uint64_t);
+}
+
+static inline uint32_t cp_detour_stack_slot(uint64_t sp)
+{
+	return (uint32_t)(sp >> CP_DETOUR_PART_LOG) % CP_DETOUR_STACKS;
+}
+
 /* Bytes of a ring, whole pages. */
 static inline uint64_t cp_detour_ring_size(unsigned log)
 {
-	return cp_detour_table_offset(log) + CP_DETOUR_SLOTS * sizeof(uint64_t);
+	return cp_detour_stacks_offset(log) + CP_DETOUR_STACKS * sizeof(uint64_t);
 }
 
 #endif

@@ -35,7 +35,7 @@ FLOORS = {
     "src/tracer": [["restore", "known/"], ["memory/"], ["calls/"], ["signals/"], ["captures/"], ["hits/"], ["lives/"],
                    ["stops/"], ["idle", "leave", "progress", "tracer"]],
     "src/probe": [["names", "functions", "sequences", "ldcache", "trace_ring", "shadow", "shadow_state"],
-                  ["distance", "code", "libraries", "shadow_plain"],
+                  ["distance", "code", "libraries", "shadow_fork", "shadow_plain"],
                   ["spec", "library_calls"], ["match", "plan"], ["inlined", "blocks"], ["near", "overlap"], ["preview"]],
     "src/detour": [["text", "base"], ["table", "window"], ["plan", "space"], ["object", "points"]],
     "src/unwind": [["unwind", "dwarf", "entry", "expr"], ["program", "lsda"], ["cfi", "index"], ["table", "pads"], ["space"],

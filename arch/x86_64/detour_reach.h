@@ -8,7 +8,7 @@
 #include "arch/x86_64/detour_move.h"
 
 /* Offsets from `slow`. They change rax, rcx and flags, and no other register. */
-#define CP_X86_REACH_AT 384
+#define CP_X86_REACH_AT 448
 /* eax bytes (1, 2, 4, 8) at rcx, into rcx. No carry: they can't be read, and rcx
  * leads nowhere, with any offset of 32 bits. */
 #define CP_X86_WORD_AT (CP_X86_REACH_AT + 384)

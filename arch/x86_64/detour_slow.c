@@ -39,18 +39,41 @@ static void put_ask(struct cp_x86_emit *e, const struct cp_detour_rings *rings, 
 	cp_x86_put_to(e, "\xe9", 1, again);
 }
 
+/* Is it on a stack that is not its own, but known? Answers where the jump there is. */
+static size_t put_known_stack(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+{
+	uint32_t stacks = rings->zero + (uint32_t)cp_detour_stacks_offset(rings->log);
+
+	/* lea ...(%rsp),%rax: the program's stack pointer */
+	PUT32(e, "\x48\x8d\x84\x24", CP_X86_RECORD_PUSHED + 8);
+	PUT(e, "\x89\xc1"); /* mov %eax,%ecx */
+	PUT(e, "\xc1\xe9\x0a"); /* shr $CP_DETOUR_PART_LOG,%ecx */
+	PUT32(e, "\x81\xe1", CP_DETOUR_STACKS - 1); /* and $...,%ecx */
+	PUT32(e, "\x65\x48\x8b\x0c\xcd", stacks); /* mov %gs:stacks(,%rcx,8),%rcx */
+	PUT(e, "\x48\x89\xca"); /* mov %rcx,%rdx */
+	PUT(e, "\x48\xc1\xea\x30"); /* shr $CP_DETOUR_PART_BITS,%rdx */
+	PUT(e, "\x48\xc1\xe1\x10"); /* shl $16,%rcx */
+	PUT(e, "\x48\xc1\xe9\x10"); /* shr $16,%rcx */
+	PUT(e, "\x48\x29\xc8"); /* sub %rcx,%rax */
+	PUT(e, "\x48\x39\xd0"); /* cmp %rdx,%rax */
+	return cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
+}
+
+_Static_assert(CP_DETOUR_PART_LOG == 10 && CP_DETOUR_PART_BITS == 48, "put_known_stack()");
+
 /* A thread on another stack than its own, or that is called by who is not known: its call
  * is told by a stop, as long as somebody reads, and not recorded; else it is lost. */
 static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			struct cp_detour_stop *ret)
 {
-	size_t below, own, silent;
+	size_t below, own, known, silent;
 
 	PUT32(e, "\x65\x48\x3b\x24\x25", rings->zero + offsetof(struct cp_detour_ring, own_low));
 	below = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
 	PUT32(e, "\x65\x48\x3b\x24\x25", rings->zero + offsetof(struct cp_detour_ring, own_end));
 	own = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
 	cp_x86_land(e, below);
+	known = put_known_stack(e, rings);
 	e->bad |= e->size != CP_X86_OUTSIDE_AT;
 	cp_x86_put_time(e);
 	PUT32(e, "\x65\x48\x3b\x04\x25",
@@ -66,6 +89,7 @@ static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	PUT(e, "\xf8"); /* clc */
 	PUT(e, "\xc3");
 	cp_x86_land(e, own);
+	cp_x86_land(e, known);
 }
 
 /* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by

@@ -69,6 +69,7 @@ void cp_records_follow(struct cp_records *records, void *memory, unsigned log)
 	*records = (struct cp_records){
 		.ring = memory, .log = log, .position = begin, .released = begin
 	};
+	cp_records_forget_stacks(records);
 }
 
 void cp_records_close(struct cp_records *records)
@@ -108,6 +109,66 @@ void cp_records_ask(void *memory, uint64_t until, uint64_t first_wait)
 	__atomic_store_n(&ring->first_wait, first_wait, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->asks, until != 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->wait_until, until, __ATOMIC_RELEASE);
+}
+
+/* ---- other stacks ---- */
+
+static uint64_t *part_at(const struct cp_records *r, uint64_t address)
+{
+	uint8_t *stacks = (uint8_t *)r->ring + cp_detour_stacks_offset(r->log);
+
+	return (uint64_t *)(void *)stacks + cp_detour_stack_slot(address);
+}
+
+/* Behind what the table has room for. */
+static uint64_t end_of_table(uint64_t low)
+{
+	return (low & ~(uint64_t)(CP_DETOUR_PART - 1)) + CP_DETOUR_STACKS * CP_DETOUR_PART;
+}
+
+void cp_records_know_stack(struct cp_records *r, uint64_t low, uint64_t end)
+{
+	uint64_t most = end_of_table(low), next;
+
+	__atomic_store_n(&r->ring->others, CP_DETOUR_OTHERS_KNOWN, __ATOMIC_RELAXED);
+	for (end = end < most ? end : most; low < end; low = next) {
+		next = (low | (CP_DETOUR_PART - 1)) + 1;
+		next = next < end ? next : end;
+		__atomic_store_n(part_at(r, low), low | (next - low) << CP_DETOUR_PART_BITS,
+				 __ATOMIC_RELAXED);
+	}
+}
+
+void cp_records_forget_stack(struct cp_records *r, uint64_t low, uint64_t end)
+{
+	const uint64_t address = (UINT64_C(1) << CP_DETOUR_PART_BITS) - 1;
+	uint64_t at, most = end_of_table(low);
+
+	end = end < most ? end : most;
+	for (at = low & ~(uint64_t)(CP_DETOUR_PART - 1); at < end; at += CP_DETOUR_PART) {
+		uint64_t *part = part_at(r, at);
+		uint64_t begin = __atomic_load_n(part, __ATOMIC_RELAXED) & address;
+
+		if (begin >= low && begin < end)
+			__atomic_store_n(part, 0, __ATOMIC_RELAXED);
+	}
+}
+
+void cp_records_forget_stacks(struct cp_records *r)
+{
+	size_t i;
+
+	if (__atomic_load_n(&r->ring->others, __ATOMIC_RELAXED) != CP_DETOUR_OTHERS_KNOWN)
+		return;
+	for (i = 0; i < CP_DETOUR_STACKS; i++)
+		__atomic_store_n(part_at(r, i << CP_DETOUR_PART_LOG), 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->ring->others, CP_DETOUR_OTHERS_UNTRIED, __ATOMIC_RELAXED);
+}
+
+void cp_records_know_none(struct cp_records *r)
+{
+	if (__atomic_load_n(&r->ring->others, __ATOMIC_RELAXED) == CP_DETOUR_OTHERS_UNTRIED)
+		__atomic_store_n(&r->ring->others, CP_DETOUR_OTHERS_NONE, __ATOMIC_RELAXED);
 }
 
 static const struct cp_detour_long *long_at(const struct cp_records *r, uint64_t position)

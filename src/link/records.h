@@ -91,6 +91,16 @@ struct cp_records_memory {
 	struct cp_detour_range known[CP_DETOUR_KNOWN]; /* never unmapped; the rest is 0 */
 };
 void cp_records_set_memory(struct cp_records *records, const struct cp_records_memory *memory);
+
+/* On [low, end) of another stack than its own, the ring's thread records as on its own from now
+ * on; of large ones, of what is nearest to `low`, and as long as nothing is known of what lies
+ * a multiple of CP_DETOUR_STACKS * CP_DETOUR_PART bytes away. */
+void cp_records_know_stack(struct cp_records *records, uint64_t low, uint64_t end);
+/* No longer. */
+void cp_records_forget_stack(struct cp_records *records, uint64_t low, uint64_t end);
+void cp_records_forget_stacks(struct cp_records *records);
+/* Nor is there one so far, or will be soon: who stops on one need not wait for it. */
+void cp_records_know_none(struct cp_records *records);
 /* Pointers are followed until then (stamp counter), again and again called while faults
  * are served (cp_detour_fault()); 0: no more. */
 void cp_records_read(struct cp_records *records, uint64_t until);

@@ -67,10 +67,11 @@ void cp_shadow_destroy(struct cp_shadow *s)
 	cp_vec_free(&s->behind);
 	cp_map_free(&s->threads);
 	cp_map_free(&s->by_sp);
+	cp_map_free(&s->by_root);
 	free(s);
 }
 
-static struct cp_shadow_thread *thread_find(const struct cp_shadow *s, int32_t tid)
+struct cp_shadow_thread *cp_shadow_thread_find(const struct cp_shadow *s, int32_t tid)
 {
 	uint64_t *p;
 
@@ -82,7 +83,7 @@ static struct cp_shadow_thread *thread_find(const struct cp_shadow *s, int32_t t
 
 struct cp_shadow_thread *cp_shadow_thread_of(struct cp_shadow *s, int32_t tid)
 {
-	struct cp_shadow_thread *t = thread_find(s, tid);
+	struct cp_shadow_thread *t = cp_shadow_thread_find(s, tid);
 
 	s->last = t;
 	if (t)
@@ -97,7 +98,7 @@ struct cp_shadow_thread *cp_shadow_thread_of(struct cp_shadow *s, int32_t tid)
 	return t;
 }
 
-static struct cp_call *top_of(const struct cp_shadow_stack *stack)
+struct cp_call *cp_shadow_top_of(const struct cp_shadow_stack *stack)
 {
 	return stack->calls.count ? &stack->calls.items[stack->calls.count - 1] : NULL;
 }
@@ -176,10 +177,10 @@ static void end_all(struct cp_shadow *s, struct cp_shadow_stack *stack, enum cp_
 
 /* ---- foreign stacks ---- */
 
-static void set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, int32_t tid)
+void cp_shadow_set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, int32_t tid)
 {
-	struct cp_shadow_thread *was = stack->host ? thread_find(s, stack->host) : NULL;
-	struct cp_shadow_thread *host = tid ? thread_find(s, tid) : NULL;
+	struct cp_shadow_thread *was = stack->host ? cp_shadow_thread_find(s, stack->host) : NULL;
+	struct cp_shadow_thread *host = tid ? cp_shadow_thread_find(s, tid) : NULL;
 
 	if (was && was->within)
 		was->within--;
@@ -188,23 +189,45 @@ static void set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, i
 	stack->host = host ? tid : 0;
 }
 
+static struct cp_shadow_stack *rooted(const struct cp_shadow *s, uint64_t root)
+{
+	uint64_t *p = root ? cp_map_get(&s->by_root, root) : NULL;
+
+	return p ? (struct cp_shadow_stack *)(uintptr_t)*p : NULL;
+}
+
+void cp_shadow_set_root(struct cp_shadow *s, struct cp_shadow_stack *stack, uint64_t root)
+{
+	struct cp_shadow_stack *other = rooted(s, root);
+
+	if (stack->root == root)
+		return;
+	if (other)
+		other->root = 0;
+	if (stack->root)
+		cp_map_remove(&s->by_root, stack->root);
+	stack->root = root && cp_map_put(&s->by_root, root, (uintptr_t)stack) ? root : 0;
+}
+
 static void stack_drop(struct cp_shadow *s, struct cp_shadow_stack *stack)
 {
 	s->foreign.items[stack->index] = s->foreign.items[--s->foreign.count];
 	s->foreign.items[stack->index]->index = stack->index;
 	stack->tid = 0;
-	set_host(s, stack, 0);
+	cp_shadow_set_host(s, stack, 0);
+	cp_shadow_set_root(s, stack, 0);
+	stack->interrupted = NULL;
 	/* Room was made when it was new. */
 	s->spare.items[s->spare.count++] = stack;
 }
 
-static void drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack)
+void cp_shadow_drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack)
 {
 	if (stack && !stack->own && !stack->calls.count)
 		stack_drop(s, stack);
 }
 
-static struct cp_shadow_stack *stack_new(struct cp_shadow *s)
+struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s)
 {
 	struct cp_shadow_stack *stack, *oldest = NULL;
 	size_t i;
@@ -296,10 +319,6 @@ static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shad
 	return NULL;
 }
 
-/* A caller on another stack, as that of a signal handler on a stack of its
- * own, is a caller, but no reason to put the call on that stack. */
-#define SAME_STACK (UINT64_C(1) << 20)
-
 /* The stack of an event that is not on the thread's own; NULL: not known. */
 static struct cp_shadow_stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_at *at)
 {
@@ -309,14 +328,15 @@ static struct cp_shadow_stack *foreign_stack(struct cp_shadow *s, const struct c
 	if (stack)
 		return stack;
 	caller = caller_of(s, at, &of_caller);
-	if (caller && caller->sp > at->sp && caller->sp - at->sp < SAME_STACK && !of_caller->own)
+	if (caller && caller->sp > at->sp && caller->sp - at->sp < CP_SHADOW_SAME_STACK &&
+	    !of_caller->own)
 		return of_caller;
 	return NULL;
 }
 
 bool cp_shadow_is_called_by_own(struct cp_shadow *s, const struct cp_shadow_at *at)
 {
-	const struct cp_shadow_thread *t = thread_find(s, at->tid);
+	const struct cp_shadow_thread *t = cp_shadow_thread_find(s, at->tid);
 	const struct cp_call *call = NULL;
 	struct cp_shadow_stack *stack = NULL;
 	bool found = false;
@@ -364,7 +384,7 @@ static void take_from_own(struct cp_shadow *s, struct cp_shadow_thread *t, struc
 	at.chain_count = on_stack(&at);
 	if (at.unsure || !has_call_of(s, &at, &t->own))
 		return;
-	stack = stack_new(s);
+	stack = cp_shadow_stack_new(s);
 	if (!stack)
 		return;
 	stack->tid = at.tid;
@@ -378,7 +398,7 @@ static void take_from_own(struct cp_shadow *s, struct cp_shadow_thread *t, struc
 	}
 	t->own.calls.count = t->own.indexed = kept;
 	stack->indexed = stack->calls.count;
-	drop_if_empty(s, stack);
+	cp_shadow_drop_if_empty(s, stack);
 }
 
 /* The thread is further up its own stack than all that was called on another one: the
@@ -418,7 +438,7 @@ static struct cp_shadow_stack *arrive_at_own(struct cp_shadow *s, struct cp_shad
 
 	if (leaves && !at->placed && !stack_of(s, at->sp))
 		return stack;
-	while (stack->calls.count && top_of(stack)->sp < at->sp + at->pushed)
+	while (stack->calls.count && cp_shadow_top_of(stack)->sp < at->sp + at->pushed)
 		end_top(s, stack, at->unsure ? CP_CALL_UNSURE : CP_CALL_UNWOUND);
 	end_within(s, t, at->sp, CP_CALL_UNWOUND);
 	other = stack_of(s, at->sp);
@@ -427,7 +447,26 @@ static struct cp_shadow_stack *arrive_at_own(struct cp_shadow *s, struct cp_shad
 	if (leaves && other->host == at->tid) /* as its entry could not be walked */
 		return other;
 	end_all(s, other, CP_CALL_UNWOUND); /* its memory is ours now */
-	drop_if_empty(s, other);
+	cp_shadow_drop_if_empty(s, other);
+	return stack;
+}
+
+/* The same of another stack, by where that ends: as a thread's own, it has what lies above. */
+static struct cp_shadow_stack *arrive_at_rooted(struct cp_shadow *s, const struct cp_shadow_at *at,
+						bool leaves)
+{
+	struct cp_shadow_stack *stack = rooted(s, at->root), *other = stack_of(s, at->sp);
+
+	if (other && (!stack || leaves)) /* its entry was told by a walk that ended elsewhere */
+		stack = other;
+	if (!stack || (leaves && !at->placed && !other))
+		return stack;
+	while (stack->calls.count && cp_shadow_top_of(stack)->sp < at->sp + at->pushed)
+		end_top(s, stack, CP_CALL_UNWOUND);
+	if (other && other != stack) {
+		end_all(s, other, CP_CALL_UNWOUND);
+		cp_shadow_drop_if_empty(s, other);
+	}
 	return stack;
 }
 
@@ -445,8 +484,11 @@ static struct cp_shadow_stack *arrive(struct cp_shadow *s, struct cp_shadow_thre
 		if (at->within)
 			take_from_own(s, t, *at);
 		stack = foreign_stack(s, at);
+		stack = stack ? stack : rooted(s, at->root);
 		if (stack)
 			judge(s, stack, at);
+	} else if (at->root) {
+		stack = arrive_at_rooted(s, at, leaves);
 	} else {
 		stack = arrive_at_own(s, t, at, leaves);
 	}
@@ -458,14 +500,14 @@ static struct cp_shadow_stack *arrive(struct cp_shadow *s, struct cp_shadow_thre
 static const struct cp_call *around(const struct cp_shadow *s, const struct cp_shadow_stack *stack,
 				    const struct cp_shadow_at *at)
 {
-	const struct cp_shadow_thread *t = thread_find(s, at->tid);
+	const struct cp_shadow_thread *t = cp_shadow_thread_find(s, at->tid);
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
 	const struct cp_call *call = NULL;
 	struct cp_shadow_stack *of_caller;
 	size_t i;
 
 	if (!at->chain || (!at->chain_count && stack))
-		return stack ? top_of(stack) : NULL;
+		return stack ? cp_shadow_top_of(stack) : NULL;
 	if (at->chain_count)
 		call = caller_of(s, at, &of_caller);
 	/* The caller on the thread's own stack is the likely one where callers may
@@ -474,6 +516,34 @@ static const struct cp_call *around(const struct cp_shadow *s, const struct cp_s
 		if (t->own.calls.items[i].sp > last)
 			call = &t->own.calls.items[i];
 	return call;
+}
+
+/* The call that its thread goes on with when `stack` is left; NULL: none is known. */
+static const struct cp_call *interrupted_by(const struct cp_shadow_stack *stack, int32_t tid)
+{
+	const struct cp_shadow_stack *by = stack->interrupted;
+
+	return by && by->tid == tid ? cp_shadow_top_of(by) : NULL;
+}
+
+/* The stack's outermost call is about to be entered. */
+static void begin_stack(struct cp_shadow *s, struct cp_shadow_stack *stack,
+			const struct cp_shadow_at *at, struct cp_shadow_stack *was)
+{
+	if (at->root)
+		cp_shadow_set_root(s, stack, at->root);
+	if (!stack->calls.count)
+		stack->interrupted =
+			at->interrupts && was != stack && was && was->tid == at->tid ? was : NULL;
+}
+
+/* What is gone on with when the stack's last call has ended. */
+static void end_stack(struct cp_shadow *s, struct cp_shadow_thread *t,
+		      struct cp_shadow_stack *stack)
+{
+	if (stack && !stack->calls.count && t->last == stack && stack->interrupted)
+		t->last = stack->interrupted;
+	cp_shadow_drop_if_empty(s, stack);
 }
 
 /* Is what is entered jumped to by `open`, whose frame it takes? What the same
@@ -489,7 +559,7 @@ static bool is_jumped_from(const struct cp_call *open, const struct cp_call *ent
 static void end_stub(struct cp_shadow *s, struct cp_shadow_stack *stack,
 		     const struct cp_call *entered)
 {
-	const struct cp_call *top = top_of(stack);
+	const struct cp_call *top = cp_shadow_top_of(stack);
 
 	if (top && top->sp == (entered->sp | CP_SHADOW_STUB) && top->sp != entered->sp &&
 	    top->caller != entered->caller)
@@ -500,7 +570,8 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 				const struct cp_call *call)
 {
 	struct cp_shadow_thread *t = cp_shadow_thread_of(s, at->tid);
-	struct cp_shadow_stack *stack = t ? arrive(s, t, at, false) : NULL;
+	struct cp_shadow_stack *was = t ? t->last : NULL;
+	struct cp_shadow_stack *found = t ? arrive(s, t, at, false) : NULL, *stack = found;
 	const struct cp_call *outer;
 	struct cp_call fresh = *call, *same;
 
@@ -517,27 +588,31 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 	}
 	if (stack)
 		end_stub(s, stack, &fresh);
-	outer = around(s, stack, at);
+	if (!stack)
+		stack = cp_shadow_stack_new(s);
+	outer = around(s, found, at);
+	if (stack && !stack->own)
+		begin_stack(s, stack, at, was);
+	if (stack && !outer && (!at->chain || at->cut))
+		outer = interrupted_by(stack, at->tid);
 	if (outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED))
 		fresh.flags |= CP_CALL_MARKED;
 	fresh.unsure = at->unsure || (!at->chain && outer && outer->unsure);
 	fresh.depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
-	if (!stack)
-		stack = stack_new(s);
 	if (!stack || !cp_vec_push(&stack->calls, fresh) ||
 	    !cp_map_put(&s->by_sp, at->sp, (uintptr_t)stack)) {
-		if (stack && top_of(stack) && top_of(stack)->sp == at->sp)
+		if (stack && cp_shadow_top_of(stack) && cp_shadow_top_of(stack)->sp == at->sp)
 			stack->calls.count--;
-		drop_if_empty(s, stack);
+		cp_shadow_drop_if_empty(s, stack);
 		t->last = NULL;
 		return NULL;
 	}
 	stack->indexed = stack->calls.count;
 	if (at->within && !stack->own && !stack->host)
-		set_host(s, stack, at->tid);
+		cp_shadow_set_host(s, stack, at->tid);
 	s->open++;
 	use(s, t, stack, at->tid);
-	return top_of(stack);
+	return cp_shadow_top_of(stack);
 }
 
 bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_t function,
@@ -556,7 +631,7 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 	 * is left by its own. If it is gone instead, the next event shows it. */
 	if (known)
 		end_top(s, stack, how);
-	drop_if_empty(s, stack);
+	end_stack(s, t, stack);
 	return known;
 }
 
@@ -579,7 +654,7 @@ void cp_shadow_reach(struct cp_shadow *s, const struct cp_shadow_at *at, uint64_
 		judge(s, stack, &there);
 	else
 		stack = arrive(s, t, &there, true);
-	drop_if_empty(s, stack);
+	cp_shadow_drop_if_empty(s, stack);
 }
 
 bool cp_shadow_goes_on(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_t function,
@@ -589,15 +664,15 @@ bool cp_shadow_goes_on(struct cp_shadow *s, const struct cp_shadow_at *at, uint3
 	struct cp_shadow_stack *stack = t ? arrive(s, t, at, true) : NULL;
 	const struct cp_call *call = stack ? call_at(stack, at->sp) : NULL;
 
-	drop_if_empty(s, stack);
+	cp_shadow_drop_if_empty(s, stack);
 	return call && call->function == function && call->caller == caller;
 }
 
 struct cp_call *cp_shadow_top(struct cp_shadow *s, int32_t tid)
 {
-	struct cp_shadow_thread *t = thread_find(s, tid);
+	struct cp_shadow_thread *t = cp_shadow_thread_find(s, tid);
 
-	return t && t->last && t->last->tid == tid ? top_of(t->last) : NULL;
+	return t && t->last && t->last->tid == tid ? cp_shadow_top_of(t->last) : NULL;
 }
 
 const struct cp_call *cp_shadow_find(struct cp_shadow *s, uint64_t sp)
@@ -624,7 +699,7 @@ void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end ho
 		}
 		return;
 	}
-	t = thread_find(s, tid);
+	t = cp_shadow_thread_find(s, tid);
 	if (!t)
 		return;
 	catch_up(s);
@@ -677,124 +752,4 @@ void cp_shadow_forget(struct cp_shadow *s, uint32_t function)
 size_t cp_shadow_open(const struct cp_shadow *s)
 {
 	return s->open;
-}
-
-/* ---- a forked process ---- */
-
-/* Was another thread on it than the one that forked? */
-static bool is_anothers(const struct cp_shadow *s, const struct cp_shadow_stack *stack, int32_t by)
-{
-	const struct cp_shadow_thread *t = thread_find(s, stack->tid);
-
-	return stack->tid != by && t && t->last == stack;
-}
-
-int32_t cp_shadow_who(const struct cp_shadow *s, uint64_t sp)
-{
-	const struct cp_call *top;
-	int32_t tid = 0;
-	size_t i;
-
-	for (i = 0; i < s->foreign.count && !tid; i++) {
-		top = top_of(s->foreign.items[i]);
-		if (top && top->sp >= sp && top->sp - sp < SAME_STACK)
-			tid = s->foreign.items[i]->tid;
-	}
-	return tid;
-}
-
-/* Copies a call with what it has. False: no memory. */
-static bool copy_call(struct cp_shadow *s, struct cp_shadow_stack *to, const struct cp_call *call,
-		      int32_t tid, cp_call_inherit_fn inherit)
-{
-	struct cp_call copy = *call;
-
-	copy.tid = tid;
-	if (!(copy.flags & CP_CALL_INHERITED)) {
-		copy.entered_tid = call->tid;
-		copy.entered_ns = call->enter_ns;
-	}
-	copy.flags |= CP_CALL_INHERITED;
-	if (!inherit(s->ctx, &copy))
-		return true;
-	if (!cp_vec_reserve(&to->calls, to->calls.count + 1) ||
-	    !cp_map_put(&s->by_sp, copy.sp, (uintptr_t)to)) {
-		s->end(s->ctx, &copy, CP_CALL_ENDED);
-		return false;
-	}
-	to->calls.items[to->calls.count++] = copy;
-	to->indexed = to->calls.count;
-	s->open++;
-	return true;
-}
-
-static bool copy_foreign(struct cp_shadow *s, struct cp_shadow_thread *t,
-			 const struct cp_shadow *from, const struct cp_shadow_stack *stack,
-			 int32_t by, cp_call_inherit_fn inherit)
-{
-	const struct cp_shadow_thread *was = thread_find(from, by);
-	struct cp_shadow_stack *copy = stack_new(s);
-	bool ok = copy;
-	size_t i;
-
-	for (i = 0; ok && i < stack->calls.count; i++)
-		ok = copy_call(s, copy, &stack->calls.items[i], t->own.tid, inherit);
-	if (!copy)
-		return false;
-	copy->used = stack->used;
-	copy->tid = t->own.tid;
-	if (stack->host && stack->host == by)
-		set_host(s, copy, t->own.tid);
-	if (was && was->last == stack && copy->calls.count)
-		t->last = copy;
-	drop_if_empty(s, copy);
-	return ok;
-}
-
-bool cp_shadow_inherit(struct cp_shadow *s, int32_t tid, const struct cp_shadow *from, int32_t by,
-		       uint64_t sp, cp_call_inherit_fn inherit)
-{
-	/* A function that forks may have taken its return address from the stack
-	 * (vfork). */
-	uint64_t least = by && sp > sizeof(sp) ? sp - sizeof(sp) : 0;
-	const struct cp_shadow_thread *was;
-	struct cp_shadow_thread *t;
-	bool ok = true;
-	size_t i;
-
-	by = by ? by : cp_shadow_who(from, sp);
-	was = by ? thread_find(from, by) : NULL;
-	t = was ? cp_shadow_thread_of(s, tid) : NULL;
-	if (!t)
-		return false;
-	s->events = from->events;
-	for (i = 0; ok && i < was->own.calls.count && was->own.calls.items[i].sp >= least; i++)
-		ok = copy_call(s, &t->own, &was->own.calls.items[i], tid, inherit);
-	if (was->last == &was->own)
-		t->last = &t->own;
-	for (i = 0; ok && i < from->foreign.count; i++)
-		if (!is_anothers(from, from->foreign.items[i], by))
-			ok = copy_foreign(s, t, from, from->foreign.items[i], by, inherit);
-	return ok;
-}
-
-static void each_of(const struct cp_shadow_stack *stack,
-		    void (*each)(void *ctx, const struct cp_call *), void *ctx)
-{
-	size_t i;
-
-	for (i = 0; i < stack->calls.count; i++)
-		each(ctx, &stack->calls.items[i]);
-}
-
-void cp_shadow_each(const struct cp_shadow *s, void (*each)(void *ctx, const struct cp_call *),
-		    void *ctx)
-{
-	uint64_t key, value;
-	size_t cursor = 0, i;
-
-	while (cp_map_next(&s->threads, &cursor, &key, &value))
-		each_of(&((struct cp_shadow_thread *)(uintptr_t)value)->own, each, ctx);
-	for (i = 0; i < s->foreign.count; i++)
-		each_of(s->foreign.items[i], each, ctx);
 }

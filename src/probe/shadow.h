@@ -10,8 +10,9 @@
  * left: frames there that did not return were unwound. Other stacks
  * (coroutines, signal stacks) come and go, and move between threads; an event
  * there brings the chain of its callers' sp, as the unwinder found it, and
- * only a frame of the same stack that is missing in it was unwound. They may
- * lie within a frame of a thread's own stack, and are gone with that.
+ * only a frame of the same stack that is missing in it was unwound; or the root
+ * of its stack, where such chains were found to end: then that is as a thread's
+ * own. They may lie within a frame of a thread's own stack, and are gone with that.
  */
 #ifndef CP_PROBE_SHADOW_H
 #define CP_PROBE_SHADOW_H
@@ -76,8 +77,13 @@ struct cp_shadow_at {
 	int32_t tid;
 	uint64_t sp; /* of the return address */
 	const uint64_t *chain; /* on a foreign stack: sp of the callers' return addresses,
-				  innermost first; NULL: on the thread's own stack */
+				  innermost first; NULL: on the thread's own stack, or on
+				  that with `root` */
 	size_t chain_count; /* 0 with a chain: the callers could not be found */
+	uint64_t root; /* of a foreign stack: where all chains of callers on it end; 0: not known */
+	bool interrupts; /* with a root: the thread goes on elsewhere when that is left, */
+	bool cut; /* where the chain does not show who called */
+	bool likely; /* that root is where a walk could not go on */
 	bool within; /* with a chain: that stack lies within a frame of the thread's own */
 	bool unsure; /* it may be the thread's own stack, or within a frame of that; callers
 			may be missing in the chain */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the shadow stack knows. Private to shadow.c and shadow_plain.h.
+ * What the shadow stack knows. Private to shadow*.c and shadow_plain.h.
  */
 #ifndef CP_PROBE_SHADOW_STATE_H
 #define CP_PROBE_SHADOW_STATE_H
@@ -17,6 +17,10 @@ struct cp_shadow_stack {
 	uint64_t used; /* number of the last event on it */
 	int32_t tid; /* whose event that was */
 	int32_t host; /* within a frame of that thread's own stack; 0: of none */
+	uint64_t root; /* where chains of callers on it end; 0: not known */
+	/* Where its thread was when its outermost call was entered, if that goes on behind it;
+	 * else NULL. It may have been given up since. */
+	struct cp_shadow_stack *interrupted;
 };
 
 struct cp_shadow_thread {
@@ -35,11 +39,30 @@ struct cp_shadow {
 	struct cp_map threads; /* tid -> struct cp_shadow_thread * */
 	struct cp_shadow_thread *last; /* of these, that was asked for last; or NULL */
 	struct cp_map by_sp; /* sp -> struct cp_shadow_stack * */
+	struct cp_map by_root; /* where chains end -> struct cp_shadow_stack * */
 	CP_VEC(struct cp_shadow_thread *) behind; /* with calls that are not in by_sp yet */
 	CP_VEC(struct cp_shadow_stack *) foreign, spare; /* a stack is freed at the end only */
 	size_t open;
 	uint64_t events;
 	uint64_t gone; /* threads that were freed */
 };
+
+/* A caller on another stack, as that of a signal handler on a stack of its
+ * own, is a caller, but no reason to put the call on that stack. */
+#define CP_SHADOW_SAME_STACK (UINT64_C(1) << 20)
+
+/* NULL: none of its calls was told. */
+struct cp_shadow_thread *cp_shadow_thread_find(const struct cp_shadow *s, int32_t tid);
+/* The innermost open call, or NULL. */
+struct cp_call *cp_shadow_top_of(const struct cp_shadow_stack *stack);
+/* Another stack than a thread's own, to be dropped when it is empty again. NULL without
+ * memory. */
+struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s);
+/* It lies within a frame of that thread's own; 0: of none. */
+void cp_shadow_set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, int32_t tid);
+/* Chains of callers on it end there, and on no other one; 0: that is not known. */
+void cp_shadow_set_root(struct cp_shadow *s, struct cp_shadow_stack *stack, uint64_t root);
+/* `stack` may be NULL. */
+void cp_shadow_drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack);
 
 #endif

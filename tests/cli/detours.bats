@@ -37,7 +37,12 @@ same() {
 
 @test "stacks of coroutines, signal handlers and forked children" {
 	same -t program -- "$TRACEES/siglongjmp" --rounds=1
-	same -t program -- "$TRACEES/coroutines" --rounds=1
+	for mode in sums moves handlers; do
+		same -t program -- "$TRACEES/coroutines" --rounds=1 --mode=$mode
+		# Stops are for what is new on a stack.
+		"$CPROF" report --json fast.data |
+			jq -e '.overhead.call_stops < .calls.events / 10'
+	done
 	same -t 'base,outer,middle,split,leaf,on_the_side' -- "$TRACEES/inherit" --mode=coroutine
 	same -t 'base,outer,middle,split,leaf,in_thread' -- "$TRACEES/inherit" --mode=thread
 }

@@ -18,7 +18,7 @@
 static struct {
 	bool alive; /* the tracer */
 	unsigned ring; /* that is given to who asks */
-	unsigned long asked, stopped, elsewhere, other;
+	unsigned long asked, stopped, elsewhere, aside, other;
 	struct cp_regs regs; /* at the last stop, the program's */
 } tracer;
 
@@ -52,6 +52,8 @@ static bool on_record(const ucontext_t *context)
 /* The mark that a caller's place gets: its own, another one's, or that of several. */
 static enum { AS_OWN, AS_OTHER, AS_ANY } entered;
 
+static bool is_aside; /* on another stack than its own */
+
 /* Called from where nobody was known to call from; is from now on. */
 static bool on_elsewhere(const ucontext_t *context)
 {
@@ -66,6 +68,10 @@ static bool on_elsewhere(const ucontext_t *context)
 	if (!cp_detour_slow_foreign(&cp_arch_x86_64, &ground.rings, &stop) || stop.pc != pc)
 		return false;
 	CHECK_U64(stop.on, pc);
+	if (is_aside) {
+		tracer.aside++;
+		return true;
+	}
 	ground_regs(context, &tracer.regs);
 	CHECK(ground_leave(&tracer.regs, &flags, left) == entry_number);
 	CHECK_U64(tracer.regs.r[16], (uintptr_t)detour_called);
@@ -275,6 +281,43 @@ static void test_callers(void)
 	by_known = false;
 }
 
+/* Calls on the stack that is said not to be its own. */
+static void call_aside(struct cp_records *reader, uint64_t first, unsigned long want)
+{
+	uint64_t i;
+
+	for (i = first; i < first + 3; i++)
+		CHECK(detour_called(i, 7) == detour_plain(i, 7));
+	CHECK_U64(sites(reader), want);
+}
+
+/* On another stack than its own, a thread stops at each call, unless it is a known one. */
+static void test_other_stacks(void)
+{
+	uint64_t here = (uintptr_t)__builtin_frame_address(0), stopped = tracer.elsewhere;
+	struct cp_records reader;
+
+	patch(CP_DETOUR_ALWAYS, CP_DETOUR_ALWAYS, false);
+	ground_use_ring(5);
+	cp_records_open(&reader, ground_ring(5), GROUND_LOG);
+	cp_records_read(&reader, FOR_EVER);
+	reader.ring->own_low = reader.ring->own_end = 0;
+	is_aside = true;
+	call_aside(&reader, 0, 0);
+	CHECK_U64(tracer.aside, 6); /* enter and leave */
+	cp_records_know_stack(&reader, here - 4096, here);
+	call_aside(&reader, 3, 121212);
+	CHECK_U64(tracer.aside, 6);
+	cp_records_forget_stacks(&reader);
+	call_aside(&reader, 6, 0);
+	CHECK_U64(tracer.aside, 12);
+	CHECK_U64(tracer.elsewhere, stopped);
+	reader.ring->own_end = UINT64_MAX;
+	is_aside = false;
+	cp_records_close(&reader);
+	unpatch();
+}
+
 /* Each page of the table is a fault in each process: it has few, and callers are all over it. */
 static void test_callers_table(void)
 {
@@ -304,6 +347,7 @@ int main(void)
 	test_ask_decided();
 	test_stops();
 	test_callers();
+	test_other_stacks();
 	test_callers_table();
 	CHECK_U64(tracer.other, 0);
 	TEST_MAIN_END;

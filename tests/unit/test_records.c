@@ -398,8 +398,43 @@ static void test_long(void)
 	CHECK(!cp_records_next(&reader, NOW, &r));
 }
 
+static bool is_part(uint64_t sp)
+{
+	const uint64_t *parts =
+		(const void *)((const uint8_t *)ring + cp_detour_stacks_offset(LOG));
+	uint64_t part = parts[cp_detour_stack_slot(sp)];
+
+	return sp - (part & ((UINT64_C(1) << CP_DETOUR_PART_BITS) - 1)) < part >>
+	       CP_DETOUR_PART_BITS;
+}
+
+/* Every word of stacks that are known, and none beside them. */
+static void test_stacks(void)
+{
+	const uint64_t top = UINT64_C(0x7f1234567ff8), far = CP_DETOUR_STACKS * CP_DETOUR_PART;
+	uint64_t sp, low = top - 5000;
+
+	begin();
+	cp_records_know_stack(&reader, low, top);
+	cp_records_know_stack(&reader, top + 0x8000, top + 0x8008);
+	for (sp = low - 8000; sp < top + 8000; sp += 8)
+		CHECK(is_part(sp) == (sp >= low && sp < top) && !is_part(sp + far));
+	CHECK(is_part(top + 0x8000) && !is_part(top + 0x8008) && !is_part(top + 0x7ff8));
+	cp_records_forget_stack(&reader, low, top);
+	for (sp = low; sp < top; sp += 8)
+		CHECK(!is_part(sp));
+	CHECK(is_part(top + 0x8000));
+	/* One that is larger than the table: what is nearest to its end is another one's. */
+	cp_records_know_stack(&reader, low, low + 2 * far);
+	CHECK(is_part(low) && is_part(low + far - CP_DETOUR_PART) && !is_part(low + far));
+	cp_records_forget_stacks(&reader);
+	CHECK(!is_part(low) && !is_part(top + 0x8000));
+	CHECK_U64(reader.ring->others, CP_DETOUR_OTHERS_UNTRIED);
+}
+
 int main(void)
 {
+	test_stacks();
 	test_long();
 	test_order();
 	test_given_back();

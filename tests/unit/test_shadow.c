@@ -373,6 +373,57 @@ static void test_signal_stack(void)
 	cp_shadow_destroy(s);
 }
 
+/* Stacks that are known by where they end are as a thread's own. */
+static void test_rooted(void)
+{
+	const uint64_t chain[] = { CORO_TOP };
+	struct cp_shadow_at at = {
+		.tid = 1, .sp = CORO_TOP - 0x100, .chain = chain, .chain_count = 1, .root = CORO_TOP
+	};
+	struct cp_shadow *s = fresh();
+	struct cp_call *call;
+
+	enter(s, 1, STACK_TOP - 0x100, 1);
+	/* By a walk first, then by its place; another thread goes on there. */
+	CHECK(cp_shadow_enter(s, &at, &(struct cp_call){ .function = 2 }));
+	at.chain = NULL;
+	at.chain_count = 0;
+	at.sp = CORO_TOP - 0x200;
+	call = cp_shadow_enter(s, &at, &(struct cp_call){ .function = 3 });
+	CHECK(call && call->depth == 1);
+	enter(s, 1, STACK_TOP - 0x200, 4);
+	at.tid = 2;
+	at.sp = CORO_TOP - 0x300;
+	call = cp_shadow_enter(s, &at, &(struct cp_call){ .function = 5 });
+	CHECK(call && call->depth == 2);
+	/* What lies below is gone; a leave that nobody entered ends nothing. */
+	at.sp = CORO_TOP - 0x180;
+	CHECK(!cp_shadow_leave(s, &at, 9, CP_CALL_RETURNED));
+	CHECK(!strcmp(ends, ""));
+	at.sp = CORO_TOP - 0x100;
+	CHECK(cp_shadow_leave(s, &at, 2, CP_CALL_RETURNED));
+	CHECK(!strcmp(ends, "5u 3u 2r "));
+	CHECK_U64(cp_shadow_open(s), 2);
+	/* Nothing open is left there: it begins anew, and who is interrupted calls. */
+	at.tid = 1;
+	at.interrupts = true;
+	call = cp_shadow_enter(s, &at, &(struct cp_call){ .function = 6 });
+	CHECK(call && call->depth == 2);
+	CHECK(cp_shadow_leave(s, &at, 6, CP_CALL_RETURNED));
+	CHECK(cp_shadow_top(s, 1)->function == 4);
+	call = cp_shadow_enter(s, &at, &(struct cp_call){ .function = 7 });
+	CHECK(call && call->depth == 2);
+	/* Its memory is another stack's, whose chain comes to the same root: what was open there
+	 * and is not in the chain is gone. */
+	at.interrupts = false;
+	at.chain = chain;
+	at.chain_count = 1;
+	at.sp = CORO_TOP - 0x80;
+	CHECK(cp_shadow_enter(s, &at, &(struct cp_call){ .function = 8 }));
+	CHECK(!strcmp(ends, "5u 3u 2r 6r 7u "));
+	cp_shadow_destroy(s);
+}
+
 static void test_memory_reused(void)
 {
 	const uint64_t chain[] = { STACK_TOP - 100, STACK_TOP - 16 };
@@ -725,6 +776,7 @@ int main(void)
 	test_coroutine();
 	test_coroutine_unwinding();
 	test_signal_stack();
+	test_rooted();
 	test_memory_reused();
 	test_forget();
 	test_within();

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "engine/calls/other_stacks.h"
 #include "engine/frames/snapshot.h"
 #include "engine/probes/callers.h"
 #include "engine/probes/rings.h"
@@ -308,6 +309,7 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 			c->chain.items[c->chain.count++] = sp;
 	}
 	at->chain_count = c->chain.count;
+	engine_stack_find_root(s->current.thread, e, count, end, at);
 	return end;
 }
 
@@ -408,16 +410,32 @@ static void say_placed(const cprof_session *s, const struct cp_event_hit *e, boo
 				      memory_order_relaxed);
 }
 
+/* A record is made where it is known which stack that is; who stops brings what tells it. */
+static struct cp_shadow_at on_other_stack(cprof_session *s, const struct cp_event_hit *e)
+{
+	struct cp_shadow_at at = { .tid = e->e.tid, .sp = e->sp };
+	const struct engine_stack *known = NULL;
+
+	if (s->current.hit && s->current.hit->recorded && !(e->e.flags & CP_HIT_FOREIGN_STACK))
+		known = engine_stack_at(s->current.process, e->sp);
+	if (known) {
+		at.root = known->root;
+		at.interrupts = known->interrupts;
+		return at;
+	}
+	find_chain(s, e, &at);
+	engine_stack_learn(s->current.thread, e, &at);
+	return at;
+}
+
 struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_hit *e)
 {
 	struct cp_shadow_at at = { .tid = e->e.tid, .sp = e->sp };
 	cprof_thread *t = s->current.thread;
 	enum cp_unwind_end end;
 
-	if (!on_own_stack(t, e)) {
-		find_chain(s, e, &at);
-		return at;
-	}
+	if (!on_own_stack(t, e))
+		return on_other_stack(s, e);
 	if (!(e->e.flags & CP_HIT_FOREIGN_STACK)) {
 		at.unsure = t->blind;
 		return at;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/calls/calls.h"
+#include "engine/calls/other_stacks.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/hide.h"
 #include "engine/probes/values.h"
@@ -15,11 +16,16 @@ static uint64_t whole_sp(const cprof_thread *t, const struct engine_ring *ring, 
 {
 	const uint64_t span = UINT64_C(1) << CP_RECORD_SP_BITS;
 	uint64_t base = t->stack_end && t->stack_end != UINT64_MAX ? t->stack_end : ring->sp;
-	uint64_t sp = (base & ~(span - 1)) | low;
+	uint64_t sp = (base & ~(span - 1)) | low, other;
 
 	if (sp > base && sp - base > span / 2)
-		return sp - span;
-	return sp < base && base - sp > span / 2 ? sp + span : sp;
+		sp -= span;
+	else if (sp < base && base - sp > span / 2)
+		sp += span;
+	if ((sp < t->stack_low || sp >= t->stack_end) &&
+	    engine_stack_whole(t->process, low, &other))
+		return other;
+	return sp;
 }
 
 /* Takes out the lowest bit that is set: its number. */

@@ -29,6 +29,7 @@ static void add_place(const struct engine_rings *rings, uint64_t from, uint64_t 
 
 #define BLIND 64u /* looks at stacks of a process that told nothing */
 #define PLACES 32u /* on stacks, of one that calls: then it is known everywhere */
+#define OTHERS 32768u /* places on other stacks than threads' own */
 #define PROCESSES 8u /* that call from there: then it is known in those that follow */
 
 /* From there, on its thread's own stack. */
@@ -71,6 +72,25 @@ void engine_callers_looked_at(const cprof_process *p, uint64_t from, uint64_t sp
 		count_process(p, from);
 	cp_map_put(&rings->callers, from, places);
 	add_place(rings, from, places < PLACES ? sp : 0);
+}
+
+static bool is_known(const struct engine_rings *rings, uint64_t from, uint64_t sp)
+{
+	const uint8_t *callers = rings->memory + cp_detour_callers_offset(rings->code.log);
+	uint8_t mark = callers[cp_detour_caller(from, sp, rings->code.log)];
+
+	return mark == CP_DETOUR_ANY || mark == cp_detour_caller_mark(from, sp);
+}
+
+void engine_callers_on_other(const cprof_process *p, uint64_t from, uint64_t sp)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+
+	if (!rings || rings->others >= OTHERS || is_known(rings, from, 0) ||
+	    is_known(rings, from, sp))
+		return;
+	rings->others++;
+	add_place(rings, from, sp);
 }
 
 static void add_caller(void *image, uint64_t address)

@@ -368,6 +368,7 @@ void engine_rings_forget(cprof_process *p)
 		return;
 	release_rings(p->session, p->detours->rings);
 	cp_vec_free(&p->detours->plain);
+	cp_vec_free(&p->detours->stacks);
 	free(p->detours->callers);
 	free(p->detours->targets);
 	free(p->detours);
@@ -401,10 +402,11 @@ void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more)
 		;
 }
 
-/* Calls on other stacks than its own are told by stops, which bring the stack along. */
+/* Calls on other stacks than its own are told by stops, which bring the stack along, until
+ * that is known. */
 void engine_ring_stack(const cprof_thread *t)
 {
-	const struct engine_ring *ring = engine_ring_of(t->process, t->tid);
+	struct engine_ring *ring = engine_ring_of(t->process, t->tid);
 	struct cp_detour_ring *of = ring ? ring->records.ring : NULL;
 
 	if (!of || !t->stack_end || t->stack_end == UINT64_MAX)
@@ -412,6 +414,8 @@ void engine_ring_stack(const cprof_thread *t)
 	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
+	if (t->process->stacks_within)
+		cp_records_forget_stacks(&ring->records);
 }
 
 /* Stacks that are further apart are different ones. */

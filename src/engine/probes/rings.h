@@ -22,6 +22,7 @@ struct engine_ring {
 	uint64_t sp; /* of the thread, when it was given the ring */
 	uint8_t walks; /* enum engine_walks: what its records may bring of stacks, */
 	bool reaches; /* and of what pointers lead to */
+	unsigned unlearnt; /* looks at other stacks that did not show where they end */
 	bool cuts; /* stacks that are deeper than a record has room for */
 	uint32_t deep; /* how often the thread stopped instead, in the second that began then */
 	uint64_t deep_ns;
@@ -96,11 +97,20 @@ struct engine_rings {
 	uint32_t count, used; /* used: all that anybody ever had are below */
 	struct cp_map callers; /* return addresses that were looked at: places on stacks */
 	unsigned blind; /* looks that told nothing */
+	unsigned others; /* places on other stacks that are known */
 	uint64_t zero_lost; /* records of threads without a ring that are known as lost */
 	bool asking; /* who has no ring was told that somebody reads */
 	/* Numbers that detours count in (arch/detour_count.h), by their place there. */
 	CP_VEC(struct engine_number) numbers;
 	struct cp_map places; /* of counters, + 1 */
+};
+
+/* A stack that is no thread's own, as far as it is known (calls/other_stacks.c). */
+struct engine_stack {
+	uint64_t low, root; /* the lowest address, and where chains of callers end */
+	int32_t tid; /* who was there last */
+	bool interrupts; /* a signal's handler: its thread goes on elsewhere */
+	bool likely; /* chains end there for want of unwind data */
 };
 
 struct engine_detours {
@@ -112,6 +122,10 @@ struct engine_detours {
 	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */
 	struct engine_plain_target *targets; /* likewise */
 	uint64_t changes;
+	CP_VEC(struct engine_stack) stacks; /* by address, apart from each other, */
+	uint64_t stack_high[8]; /* and what is above the bits of their addresses in records */
+	unsigned stack_highs;
+	bool likely_deny; /* none is taken that is only likely */
 	bool silent; /* no system call is made to follow a pointer (families/probing.c) */
 	bool looked; /* ... for what the process already had when its first ring was given */
 };

@@ -102,6 +102,14 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 	t->process->sample_end = tr->link->shared->head;
 }
 
+/* Is the controller likely to find that it may record on the stack that it is on? */
+static bool may_be_learnt(const struct thread *t)
+{
+	const struct cp_detour_ring *ring = rings_of(t);
+
+	return ring && __atomic_load_n(&ring->others, __ATOMIC_RELAXED) != CP_DETOUR_OTHERS_NONE;
+}
+
 /* It seems to be on its own stack: called from where nobody has come from so far. */
 static bool is_from_elsewhere(const struct thread *t, uint64_t sp)
 {
@@ -154,7 +162,8 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 	/* Goes on behind the breakpoint, and makes no record. */
 	if (record && !at->t->process->guest) {
 		/* What follows is recorded or not, by what its stack says. */
-		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]);
+		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]) ||
+			     may_be_learnt(at->t);
 
 		/* Of who has a ring that is said there (detours_lead_out()). */
 		if (!again_came(at->t, regs.r[arch->pc], &regs)) {

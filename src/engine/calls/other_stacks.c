@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A stack that is no thread's own is known by where chains of callers on it end, its root,
+ * and how far down a thread was seen there:
+ *
+ *	root ──┐ the outermost call's return address
+ *	       │  here threads record, and whoever is below
+ *	       │  another one is called by that
+ *	low  ──┘ the innermost place that a walk came from
+ *
+ * The memory may be another stack's one day. That begins with a call from code that is not
+ * traced, a trampoline, at a place of its own: who is called from where nobody is known to
+ * call from, at that place, stops (probes/callers.c), and the walk of its stack shows
+ * another root, or is from below what is known. What overlaps with it is forgotten.
+ *
+ * Trampolines are often assembly without unwind data, where a walk ends too; but such code may
+ * also call back in the middle of a stack. Then there are calls right above such a root:
+ * with the first one that is seen no root is taken for one that way any more.
+ *
+ * A stack belongs to the thread that was on it last, whose ring has it in its table. When
+ * another one comes there, it stops: so what two threads did on a stack is in order.
+ */
+#include "engine/calls/other_stacks.h"
+
+#include "engine/probes/callers.h"
+#include "engine/probes/rings.h"
+#include "engine/target/state.h"
+#include "link/link.h"
+
+/* Below who is entered there is room for what its detour saves, and on the same stack. */
+#define BELOW 128u
+/* A frame with more than that may have another stack in it. */
+#define FRAME_MAX 16384u
+/* Calls so near above what only seems to be a root are on the same stack. */
+#define ABOVE 4096u
+#define STACKS_MAX 65536u
+#define UNLEARNT 16u /* after so many in vain, threads don't wait for it */
+#define WORD 8u
+
+static bool on_own(const cprof_thread *t, uint64_t sp)
+{
+	return sp >= t->stack_low && sp < t->stack_end;
+}
+
+void engine_stack_find_root(const cprof_thread *t, const struct cp_event_hit *e, size_t frames,
+			    enum cp_unwind_end end, struct cp_shadow_at *at)
+{
+	const struct cp_frame *frame = t->process->session->frames;
+	uint64_t last = e->sp, sp;
+	size_t i;
+
+	if (on_own(t, e->sp))
+		return;
+	for (i = 0; i < frames; i++, frame++) {
+		sp = frame->cfa.v - cp_arch_host()->ret_size;
+		/* The outermost one may have none. */
+		if (!frame->cfa.v && i + 1 == frames && !(frame->flags & CP_FRAME_GUESSED))
+			continue;
+		if (frame->flags & CP_FRAME_SIGNAL || (i && on_own(t, sp))) {
+			at->interrupts = true;
+			break;
+		}
+		if (frame->flags & CP_FRAME_GUESSED || sp < last || sp - last > FRAME_MAX)
+			return;
+		last = sp;
+	}
+	at->cut = end != CP_UNWIND_END_ROOT;
+	at->likely = at->cut && !at->interrupts;
+	if (!at->likely || (end == CP_UNWIND_END_NO_INFO && frames > 1))
+		at->root = last;
+}
+
+/* ---- which are known ---- */
+
+/* The number of the first whose root is not below an address. */
+static size_t first_from(const struct engine_detours *d, uint64_t address)
+{
+	size_t lo = 0, hi = d->stacks.count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->stacks.items[mid].root < address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct engine_stack *engine_stack_at(const cprof_process *p, uint64_t sp)
+{
+	const struct engine_detours *d = p->detours;
+	size_t i = d ? first_from(d, sp) : 0;
+
+	return d && i < d->stacks.count && d->stacks.items[i].low <= sp ? &d->stacks.items[i]
+									: NULL;
+}
+
+static uint64_t with_high(uint64_t high, uint64_t sp)
+{
+	return high << CP_RECORD_SP_BITS | (sp & ((UINT64_C(1) << CP_RECORD_SP_BITS) - 1));
+}
+
+bool engine_stack_whole(const cprof_process *p, uint64_t low, uint64_t *sp_ret)
+{
+	const struct engine_detours *d = p->detours;
+	unsigned i;
+
+	for (i = 0; d && i < d->stack_highs; i++) {
+		*sp_ret = with_high(d->stack_high[i], low);
+		if (engine_stack_at(p, *sp_ret))
+			return true;
+	}
+	return false;
+}
+
+/* Do the low bits of its addresses say which stack they are of? */
+static bool is_told_apart(const cprof_thread *t, uint64_t low, uint64_t root)
+{
+	struct engine_detours *d = t->process->detours;
+	uint64_t high = root >> CP_RECORD_SP_BITS, first, last;
+	bool known = false;
+	size_t at;
+	unsigned i;
+
+	if (low >> CP_RECORD_SP_BITS != high)
+		return false;
+	first = with_high(t->stack_end >> CP_RECORD_SP_BITS, low);
+	last = with_high(t->stack_end >> CP_RECORD_SP_BITS, root);
+	if (t->stack_end == UINT64_MAX || (first < t->stack_end && last >= t->stack_low))
+		return false;
+	for (i = 0; i < d->stack_highs; i++) {
+		known |= d->stack_high[i] == high;
+		first = with_high(d->stack_high[i], low);
+		at = first_from(d, first);
+		if (d->stack_high[i] != high && at < d->stacks.count &&
+		    d->stacks.items[at].low <= with_high(d->stack_high[i], root))
+			return false;
+	}
+	if (!known && d->stack_highs == CP_ARRAY_SIZE(d->stack_high))
+		return false;
+	if (!known)
+		d->stack_high[d->stack_highs++] = high;
+	return true;
+}
+
+static struct cp_records *records_of(const cprof_process *p, int32_t tid)
+{
+	struct engine_ring *ring = engine_ring_of(p, tid);
+
+	return ring && ring->records.ring ? &ring->records : NULL;
+}
+
+static void forget(const cprof_process *p, const struct engine_stack *stack)
+{
+	struct cp_records *records = records_of(p, stack->tid);
+
+	if (records)
+		cp_records_forget_stack(records, stack->low, stack->root + WORD);
+}
+
+static void drop_likely(const cprof_process *p)
+{
+	struct engine_detours *d = p->detours;
+	size_t i, kept = 0;
+
+	for (i = 0; i < d->stacks.count; i++) {
+		if (d->stacks.items[i].likely)
+			forget(p, &d->stacks.items[i]);
+		else
+			d->stacks.items[kept++] = d->stacks.items[i];
+	}
+	d->stacks.count = kept;
+	d->likely_deny = true;
+}
+
+/* May a root that only seems to be one be taken for it? With this stack there may be calls
+ * behind such a one: then no longer. */
+static bool check_likely(const cprof_process *p, uint64_t low, const struct cp_shadow_at *at)
+{
+	struct engine_detours *d = p->detours;
+	size_t below = first_from(d, low - ABOVE), above = first_from(d, at->root + WORD);
+	bool within = below < d->stacks.count && d->stacks.items[below].root < low &&
+		      d->stacks.items[below].likely;
+
+	within |= at->likely && above < d->stacks.count &&
+		  d->stacks.items[above].low < at->root + ABOVE;
+	if (within && !d->likely_deny)
+		drop_likely(p);
+	return !at->likely || !d->likely_deny;
+}
+
+/* Forgets what lies there, but for the one of that root. */
+static void make_way(const cprof_process *p, uint64_t low, uint64_t root)
+{
+	struct engine_detours *d = p->detours;
+	size_t i = first_from(d, low), kept = i, from = i;
+
+	for (; i < d->stacks.count && d->stacks.items[i].low <= root; i++) {
+		if (d->stacks.items[i].root == root)
+			d->stacks.items[kept++] = d->stacks.items[i];
+		else
+			forget(p, &d->stacks.items[i]);
+	}
+	if (kept == i || from == i)
+		return;
+	memmove(&d->stacks.items[kept], &d->stacks.items[i],
+		(d->stacks.count - i) * sizeof(d->stacks.items[0]));
+	d->stacks.count -= i - kept;
+}
+
+/* The one of that root, new if need be; NULL: there is no room. */
+static struct engine_stack *stack_of(struct engine_detours *d, uint64_t low, uint64_t root)
+{
+	size_t i = first_from(d, root);
+
+	if (i < d->stacks.count && d->stacks.items[i].root == root)
+		return &d->stacks.items[i];
+	if (d->stacks.count >= STACKS_MAX || !cp_vec_reserve(&d->stacks, d->stacks.count + 1))
+		return NULL;
+	memmove(&d->stacks.items[i + 1], &d->stacks.items[i],
+		(d->stacks.count - i) * sizeof(d->stacks.items[0]));
+	d->stacks.count++;
+	d->stacks.items[i] = (struct engine_stack){ .low = low, .root = root };
+	return &d->stacks.items[i];
+}
+
+/* May the thread record there? What is wanted of a call has to be in its record. */
+static bool may_record(const cprof_thread *t, const struct engine_ring *ring)
+{
+	const struct engine_calls *c = t->process->session->calls;
+
+	return !t->process->stacks_within && !t->blind && !c->walks &&
+	       (!c->reaches || ring->records.ring->may_probe);
+}
+
+static uint64_t part_end(uint64_t address)
+{
+	return (address | (CP_DETOUR_PART - 1)) + 1;
+}
+
+/* False: it can't be one that the thread records on. */
+static bool learn(cprof_thread *t, struct engine_ring *ring, const struct cp_event_hit *e,
+		  const struct cp_shadow_at *at)
+{
+	uint64_t low = (e->sp - BELOW) & ~(uint64_t)(WORD - 1), end;
+	struct engine_detours *d = t->process->detours;
+	struct engine_stack *stack;
+
+	if (!at->root || !may_record(t, ring) || !is_told_apart(t, low, at->root) ||
+	    !check_likely(t->process, low, at))
+		return false;
+	make_way(t->process, low, at->root);
+	stack = stack_of(d, low, at->root);
+	if (!stack)
+		return false;
+	end = part_end(stack->low);
+	if (stack->tid != t->tid) {
+		forget(t->process, stack);
+		end = stack->root + WORD;
+	} else if (low >= stack->low) { /* its part was another stack's meanwhile */
+		end = part_end(low);
+	}
+	stack->tid = t->tid;
+	stack->interrupts = at->interrupts;
+	stack->likely = at->likely;
+	stack->low = low < stack->low ? low : stack->low;
+	low = part_end(low) - CP_DETOUR_PART;
+	cp_records_know_stack(&ring->records, low > stack->low ? low : stack->low,
+			      end < stack->root + WORD ? end : stack->root + WORD);
+	return true;
+}
+
+void engine_stack_learn(cprof_thread *t, const struct cp_event_hit *e, struct cp_shadow_at *at)
+{
+	struct engine_ring *ring = engine_ring_of(t->process, t->tid);
+	bool learnt = ring && ring->records.ring && learn(t, ring, e, at);
+
+	if (learnt && e->e.flags & CP_HIT_RECORD && e->caller)
+		engine_callers_on_other(t->process, e->caller, e->sp);
+	if (!learnt && ring && ring->records.ring && ++ring->unlearnt >= UNLEARNT)
+		cp_records_know_none(&ring->records);
+	if (!learnt && at->likely)
+		at->root = 0;
+}
