@@ -921,8 +921,9 @@ END
 	done
 }
 
-# The first handler's call is told by a stop, in which the alarm comes. One a turn, at another
-# time in each: alarms that come faster than their handler is done have it given up.
+# The first handler's call is told by a stop, in which the alarm comes, as long as its stack is
+# not known, and with stacks always. One a turn, at another time in each: alarms that come
+# faster than their handler is done have it given up.
 @test "an alarm in a handler on the same alternate stack" {
 	cat >nested.c <<'END'
 #define _GNU_SOURCE
@@ -939,7 +940,15 @@ static volatile int faulting;
 NI int handle(int x) { COUNT(handled); return x ^ 5; }
 NI int work(int x) { volatile int a[40]; COUNT(worked); for (int i = 0; i < 40; i++) a[i] = x + i; return a[x % 40]; }
 static void on_alarm(int sig) { COUNT(alarms); if (faulting) COUNT(nested); handle(sig); }
-static void on_fault(int sig) { faulting = 1; handle(sig); faulting = 0; siglongjmp(back, 1); }
+static void on_fault(int sig)
+{
+	faulting = 1;
+	handle(sig);
+	for (volatile int i = 0; i < 20000; i++);
+	handle(sig);
+	faulting = 0;
+	siglongjmp(back, 1);
+}
 int main(void)
 {
 	struct itimerval once = { 0 };
@@ -960,7 +969,7 @@ int main(void)
 }
 END
 	gcc -O1 -g -o nested nested.c
-	for how in --fast "-a -r"; do
+	for how in --fast "-a -r" "--fast --stack"; do
 		# shellcheck disable=SC2086 # words
 		"$CPROF" run -q -o x.data --max-rate=0 -t work,handle $how -- ./nested >said
 		assert_equal "$(calls handle) $(calls work) 1" "$(cat said)"
