@@ -57,6 +57,8 @@ struct cp_detour_ring {
 	/* enum cp_detour_others: with UNTRIED and KNOWN, who stops on another stack may record
 	 * there a moment later. */
 	uint64_t others;
+	/* Written by the program's thread: up to where it may copy of the one that it is on. */
+	uint64_t other_end;
 	struct cp_detour_range {
 		uint64_t start, end;
 	} known[CP_DETOUR_KNOWN]; /* always readable; up to the first that is 0 */
@@ -168,12 +170,17 @@ static inline uint64_t cp_detour_ways_offset(unsigned log)
 }
 
 /* Parts of stacks that are not the thread's own, where it records as on its own. Written by
- * the reader: a word for each CP_DETOUR_PART bytes of memory, and for what is CP_DETOUR_STACKS
- * times as far away; 0: none there is known. */
+ * the reader: one for each CP_DETOUR_PART bytes of memory, and for what is CP_DETOUR_STACKS
+ * times as far away. */
 #define CP_DETOUR_STACKS 4096
 #define CP_DETOUR_PART_LOG 10
 #define CP_DETOUR_PART (1u << CP_DETOUR_PART_LOG)
-#define CP_DETOUR_PART_BITS 48 /* of the word: where it begins; above: how many bytes it has */
+#define CP_DETOUR_PART_BITS 48
+struct cp_detour_part {
+	uint64_t
+		at; /* where it begins; above CP_DETOUR_PART_BITS: how many bytes it has; 0: none */
+	uint64_t end; /* what is from there to here can be copied */
+};
 static inline uint64_t cp_detour_stacks_offset(unsigned log)
 {
 	return cp_detour_table_offset(log) + CP_DETOUR_SLOTS * sizeof(uint64_t);
@@ -187,7 +194,7 @@ static inline uint32_t cp_detour_stack_slot(uint64_t sp)
 /* Bytes of a ring, whole pages. */
 static inline uint64_t cp_detour_ring_size(unsigned log)
 {
-	return cp_detour_stacks_offset(log) + CP_DETOUR_STACKS * sizeof(uint64_t);
+	return cp_detour_stacks_offset(log) + CP_DETOUR_STACKS * sizeof(struct cp_detour_part);
 }
 
 #endif

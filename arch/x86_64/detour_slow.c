@@ -47,9 +47,13 @@ static size_t put_known_stack(struct cp_x86_emit *e, const struct cp_detour_ring
 	/* lea ...(%rsp),%rax: the program's stack pointer */
 	PUT32(e, "\x48\x8d\x84\x24", CP_X86_RECORD_PUSHED + 8);
 	PUT(e, "\x89\xc1"); /* mov %eax,%ecx */
-	PUT(e, "\xc1\xe9\x0a"); /* shr $CP_DETOUR_PART_LOG,%ecx */
-	PUT32(e, "\x81\xe1", CP_DETOUR_STACKS - 1); /* and $...,%ecx */
-	PUT32(e, "\x65\x48\x8b\x0c\xcd", stacks); /* mov %gs:stacks(,%rcx,8),%rcx */
+	PUT(e, "\xc1\xe9\x06"); /* shr $CP_DETOUR_PART_LOG - 4,%ecx */
+	PUT32(e, "\x81\xe1", (CP_DETOUR_STACKS - 1) * (uint32_t)sizeof(struct cp_detour_part));
+	PUT32(e, "\x65\x48\x8b\x91",
+	      stacks + offsetof(struct cp_detour_part, end)); /* mov %gs:end(%rcx),%rdx */
+	PUT32(e, "\x65\x48\x89\x14\x25",
+	      rings->zero + offsetof(struct cp_detour_ring, other_end)); /* mov %rdx,%gs:... */
+	PUT32(e, "\x65\x48\x8b\x89", stacks); /* mov %gs:at(%rcx),%rcx */
 	PUT(e, "\x48\x89\xca"); /* mov %rcx,%rdx */
 	PUT(e, "\x48\xc1\xea\x30"); /* shr $CP_DETOUR_PART_BITS,%rdx */
 	PUT(e, "\x48\xc1\xe1\x10"); /* shl $16,%rcx */
@@ -59,7 +63,9 @@ static size_t put_known_stack(struct cp_x86_emit *e, const struct cp_detour_ring
 	return cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
 }
 
-_Static_assert(CP_DETOUR_PART_LOG == 10 && CP_DETOUR_PART_BITS == 48, "put_known_stack()");
+_Static_assert(CP_DETOUR_PART_LOG == 10 && CP_DETOUR_PART_BITS == 48 &&
+		       sizeof(struct cp_detour_part) == 16,
+	       "put_known_stack()");
 
 /* A thread on another stack than its own, or that is called by who is not known: its call
  * is told by a stop, as long as somebody reads, and not recorded; else it is lost. */
@@ -101,7 +107,7 @@ static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
 	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
 	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
-	size_t silent, dropped, marked, ask, full, look = e->size;
+	size_t silent, dropped, counted, marked, ask, full, look = e->size;
 
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
 	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
@@ -121,9 +127,14 @@ static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 	PUT(e, "\xf3\x90"); /* pause */
 	cp_x86_put_to(e, "\xe9", 1, e->at + look);
 	cp_x86_land(e, silent);
+	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
+	counted = cp_x86_put_forward(e, "\xe9", 1);
 	cp_x86_land(e, dropped);
 	asked_ret->on = e->at + e->size;
-	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
+	/* lock incq %gs:lost: threads that got no ring share one */
+	PUT(e, "\xf0");
+	PUT32(e, "\x65\x48\xff\x04\x25", lost);
+	cp_x86_land(e, counted);
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
 	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
 	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */

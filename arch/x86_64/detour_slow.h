@@ -15,7 +15,7 @@ struct cp_x86_shared {
 };
 
 /* Where who records nothing, but stops if somebody reads, is called from. */
-#define CP_X86_OUTSIDE_AT 85
+#define CP_X86_OUTSIDE_AT 101
 
 /* All of it. */
 void cp_x86_shared(struct cp_x86_emit *e, const struct cp_detour_rings *rings,

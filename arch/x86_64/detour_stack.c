@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * From the program's stack pointer to the end of the thread's own stack, if that is
- * known and it is there: on other stacks nothing is copied, nor where the direction
- * flag is set, which functions never find so.
+ * known and it is there, or else of the other one that it was found to be on a moment ago
+ * (detour_slow.c); should a handler have been on yet another one since, it is read where a
+ * fault may come, as anywhere. Nothing is copied where the direction flag is set, which
+ * functions never find so.
  */
 #include "arch/x86_64/detour_stack.h"
 
@@ -20,7 +22,7 @@ static uint32_t in_head(const struct cp_detour_rings *rings, size_t member)
 void cp_x86_put_stack_size(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			   uint32_t most)
 {
-	size_t none[4], all, over, i;
+	size_t none[3], below, own, all, over, i;
 
 	PUT(e, "\x9c"); /* pushfq */
 	e->now.pushed += 8;
@@ -33,10 +35,15 @@ void cp_x86_put_stack_size(struct cp_x86_emit *e, const struct cp_detour_rings *
 	none[1] = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
 	FRAME(e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
 	PUT32(e, "\x65\x48\x3b\x0c\x25", HEAD(rings, stack_low)); /* cmp %gs:stack_low,%rcx */
-	none[2] = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
+	below = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
 	PUT32(e, "\x65\x48\x8b\x04\x25", HEAD(rings, stack_end)); /* mov %gs:stack_end,%rax */
 	PUT(e, "\x48\x29\xc8"); /* sub %rcx,%rax */
-	none[3] = cp_x86_put_forward(e, "\x0f\x86", 2); /* jbe */
+	own = cp_x86_put_forward(e, "\x0f\x87", 2); /* ja */
+	cp_x86_land(e, below);
+	PUT32(e, "\x65\x48\x8b\x04\x25", HEAD(rings, other_end)); /* mov %gs:other_end,%rax */
+	PUT(e, "\x48\x29\xc8"); /* sub %rcx,%rax */
+	none[2] = cp_x86_put_forward(e, "\x0f\x86", 2); /* jbe */
+	cp_x86_land(e, own);
 	PUT32(e, "\x48\x3d", most); /* cmp $most,%rax */
 	all = cp_x86_put_forward(e, "\x0f\x86", 2); /* jbe */
 	PUT32(e, "\xb8", most); /* mov $most,%eax */

@@ -113,11 +113,11 @@ void cp_records_ask(void *memory, uint64_t until, uint64_t first_wait)
 
 /* ---- other stacks ---- */
 
-static uint64_t *part_at(const struct cp_records *r, uint64_t address)
+static struct cp_detour_part *part_at(const struct cp_records *r, uint64_t address)
 {
 	uint8_t *stacks = (uint8_t *)r->ring + cp_detour_stacks_offset(r->log);
 
-	return (uint64_t *)(void *)stacks + cp_detour_stack_slot(address);
+	return (struct cp_detour_part *)(void *)stacks + cp_detour_stack_slot(address);
 }
 
 /* Behind what the table has room for. */
@@ -126,16 +126,19 @@ static uint64_t end_of_table(uint64_t low)
 	return (low & ~(uint64_t)(CP_DETOUR_PART - 1)) + CP_DETOUR_STACKS * CP_DETOUR_PART;
 }
 
-void cp_records_know_stack(struct cp_records *r, uint64_t low, uint64_t end)
+void cp_records_know_stack(struct cp_records *r, uint64_t low, uint64_t end, uint64_t top)
 {
 	uint64_t most = end_of_table(low), next;
+	struct cp_detour_part *part;
 
 	__atomic_store_n(&r->ring->others, CP_DETOUR_OTHERS_KNOWN, __ATOMIC_RELAXED);
 	for (end = end < most ? end : most; low < end; low = next) {
 		next = (low | (CP_DETOUR_PART - 1)) + 1;
 		next = next < end ? next : end;
-		__atomic_store_n(part_at(r, low), low | (next - low) << CP_DETOUR_PART_BITS,
-				 __ATOMIC_RELAXED);
+		part = part_at(r, low);
+		__atomic_store_n(&part->end, top, __ATOMIC_RELAXED);
+		__atomic_store_n(&part->at, low | (next - low) << CP_DETOUR_PART_BITS,
+				 __ATOMIC_RELEASE);
 	}
 }
 
@@ -146,7 +149,7 @@ void cp_records_forget_stack(struct cp_records *r, uint64_t low, uint64_t end)
 
 	end = end < most ? end : most;
 	for (at = low & ~(uint64_t)(CP_DETOUR_PART - 1); at < end; at += CP_DETOUR_PART) {
-		uint64_t *part = part_at(r, at);
+		uint64_t *part = &part_at(r, at)->at;
 		uint64_t begin = __atomic_load_n(part, __ATOMIC_RELAXED) & address;
 
 		if (begin >= low && begin < end)
@@ -161,7 +164,7 @@ void cp_records_forget_stacks(struct cp_records *r)
 	if (__atomic_load_n(&r->ring->others, __ATOMIC_RELAXED) != CP_DETOUR_OTHERS_KNOWN)
 		return;
 	for (i = 0; i < CP_DETOUR_STACKS; i++)
-		__atomic_store_n(part_at(r, i << CP_DETOUR_PART_LOG), 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&part_at(r, i << CP_DETOUR_PART_LOG)->at, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->ring->others, CP_DETOUR_OTHERS_UNTRIED, __ATOMIC_RELAXED);
 }
 

@@ -94,8 +94,8 @@ void cp_records_set_memory(struct cp_records *records, const struct cp_records_m
 
 /* On [low, end) of another stack than its own, the ring's thread records as on its own from now
  * on; of large ones, of what is nearest to `low`, and as long as nothing is known of what lies
- * a multiple of CP_DETOUR_STACKS * CP_DETOUR_PART bytes away. */
-void cp_records_know_stack(struct cp_records *records, uint64_t low, uint64_t end);
+ * a multiple of CP_DETOUR_STACKS * CP_DETOUR_PART bytes away. Copies of it go up to `top`. */
+void cp_records_know_stack(struct cp_records *records, uint64_t low, uint64_t end, uint64_t top);
 /* No longer. */
 void cp_records_forget_stack(struct cp_records *records, uint64_t low, uint64_t end);
 void cp_records_forget_stacks(struct cp_records *records);

@@ -83,7 +83,6 @@ struct cp_shadow_at {
 	uint64_t root; /* of a foreign stack: where all chains of callers on it end; 0: not known */
 	bool interrupts; /* with a root: the thread goes on elsewhere when that is left, */
 	bool cut; /* where the chain does not show who called */
-	bool likely; /* that root is where a walk could not go on */
 	bool within; /* with a chain: that stack lies within a frame of the thread's own */
 	bool unsure; /* it may be the thread's own stack, or within a frame of that; callers
 			may be missing in the chain */

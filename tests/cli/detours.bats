@@ -47,6 +47,80 @@ same() {
 	same -t 'base,outer,middle,split,leaf,in_thread' -- "$TRACEES/inherit" --mode=thread
 }
 
+@test "coroutines whose trampolines have no unwind data, and code without any in between" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	# `through` calls its argument from code that no walk passes.
+	cat >fibers.c <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#define NO_INLINE __attribute__((noipa))
+		#define COUNT 20
+		void change(void **from, void *to), start(void);
+		long through(long (*function)(long), long n);
+		__asm__(".text\n.type change,@function\nchange:\n"
+			"push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+			"mov %rsp,(%rdi)\nmov %rsi,%rsp\n"
+			"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n"
+			".size change,.-change\n.type start,@function\nstart:\n"
+			"mov %r12,%rdi\ncall *%rbx\nud2\n.size start,.-start\n"
+			".type through,@function\nthrough:\npush %rbx\nsub $64,%rsp\nmov %rdi,%rax\n"
+			"mov %rsi,%rdi\ncall *%rax\nadd $64,%rsp\npop %rbx\nret\n.size through,.-through\n");
+		static void *home, *rests[COUNT];
+		static long current, sum, by;
+		static char *volatile kept[16];
+		NO_INLINE long leaf(long n)
+		{
+			char *volatile p = malloc(n + 16);
+			if (n % 3) free(p);
+			else kept[n % 16] = p;
+			return sum += n;
+		}
+		NO_INLINE long inner(long n)
+		{
+			long had = leaf(n);
+			if (n % 5 == 0) change(&rests[current], home);
+			return leaf(n + 1) - had;
+		}
+		NO_INLINE long outer(long n) { return leaf(n) + (by && n % 4 ? through(inner, n) : inner(n)); }
+		NO_INLINE void body(long id)
+		{
+			for (long i = 0;; i++) outer(id + i), inner(i);
+		}
+		int main(int argc, char **argv)
+		{
+			by = argc > 1;
+			for (current = 0; current < COUNT; current++) {
+				void **top = (void **)((char *)aligned_alloc(4096, 16384) + 16384);
+				top[-2] = start;
+				top[-4] = body;
+				top[-5] = (void *)current; /* r12 */
+				rests[current] = &top[-8];
+			}
+			for (int i = 0; i < 800; i++) {
+				current = i % COUNT;
+				change(&home, rests[current]);
+			}
+			printf("%ld\n", sum);
+			return !argv;
+		}
+	END
+	gcc -O1 -g -o fibers fibers.c
+	for how in "" through; do
+		# shellcheck disable=SC2086 # a word or none
+		same -t 'leaf,inner,outer,body' -- ./fibers $how
+		# shellcheck disable=SC2086
+		same -t 'leaf,inner' --stack -- ./fibers $how
+	done
+	for how in --traps --max-rate=0; do
+		"$CPROF" run -q --max-rate=0 --allocs $how -o "allocs$how.data" -- ./fibers
+		"$CPROF" report --json --traces "allocs$how.data" >"allocs$how.json"
+		jq -S '.allocations | del(.held_most_bytes)' "allocs$how.json" >"allocs$how.told"
+	done
+	diff allocs--traps.told allocs--max-rate=0.told
+	[ "$(jq .allocations.allocated.blocks allocs--traps.json)" -gt 5000 ]
+	[ "$(jq .overhead.call_stops allocs--max-rate=0.json)" -lt 1000 ]
+}
+
 @test "who calls is not looked at again in every process" {
 	# The callers are not traced themselves, and one of them is the C library.
 	cat >callers.c <<-'END'

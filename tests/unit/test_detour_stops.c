@@ -305,7 +305,7 @@ static void test_other_stacks(void)
 	is_aside = true;
 	call_aside(&reader, 0, 0);
 	CHECK_U64(tracer.aside, 6); /* enter and leave */
-	cp_records_know_stack(&reader, here - 4096, here);
+	cp_records_know_stack(&reader, here - 4096, here, here);
 	call_aside(&reader, 3, 121212);
 	CHECK_U64(tracer.aside, 6);
 	cp_records_forget_stacks(&reader);

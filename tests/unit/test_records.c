@@ -400,9 +400,9 @@ static void test_long(void)
 
 static bool is_part(uint64_t sp)
 {
-	const uint64_t *parts =
+	const struct cp_detour_part *parts =
 		(const void *)((const uint8_t *)ring + cp_detour_stacks_offset(LOG));
-	uint64_t part = parts[cp_detour_stack_slot(sp)];
+	uint64_t part = parts[cp_detour_stack_slot(sp)].at;
 
 	return sp - (part & ((UINT64_C(1) << CP_DETOUR_PART_BITS) - 1)) < part >>
 	       CP_DETOUR_PART_BITS;
@@ -415,8 +415,8 @@ static void test_stacks(void)
 	uint64_t sp, low = top - 5000;
 
 	begin();
-	cp_records_know_stack(&reader, low, top);
-	cp_records_know_stack(&reader, top + 0x8000, top + 0x8008);
+	cp_records_know_stack(&reader, low, top, top);
+	cp_records_know_stack(&reader, top + 0x8000, top + 0x8008, top);
 	for (sp = low - 8000; sp < top + 8000; sp += 8)
 		CHECK(is_part(sp) == (sp >= low && sp < top) && !is_part(sp + far));
 	CHECK(is_part(top + 0x8000) && !is_part(top + 0x8008) && !is_part(top + 0x7ff8));
@@ -425,7 +425,7 @@ static void test_stacks(void)
 		CHECK(!is_part(sp));
 	CHECK(is_part(top + 0x8000));
 	/* One that is larger than the table: what is nearest to its end is another one's. */
-	cp_records_know_stack(&reader, low, low + 2 * far);
+	cp_records_know_stack(&reader, low, low + 2 * far, top);
 	CHECK(is_part(low) && is_part(low + far - CP_DETOUR_PART) && !is_part(low + far));
 	cp_records_forget_stacks(&reader);
 	CHECK(!is_part(low) && !is_part(top + 0x8000));

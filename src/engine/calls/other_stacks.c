@@ -42,32 +42,36 @@ static bool on_own(const cprof_thread *t, uint64_t sp)
 	return sp >= t->stack_low && sp < t->stack_end;
 }
 
-void engine_stack_find_root(const cprof_thread *t, const struct cp_event_hit *e, size_t frames,
-			    enum cp_unwind_end end, struct cp_shadow_at *at)
+/* Where chains of callers end. */
+struct root {
+	uint64_t at, pc; /* 0: not known; of who is there */
+	bool interrupts, likely, cut; /* as in struct engine_stack and struct cp_shadow_at */
+};
+
+static struct root find_root(const cprof_thread *t, const struct cp_event_hit *e, size_t frames,
+			     enum cp_unwind_end end)
 {
 	const struct cp_frame *frame = t->process->session->frames;
+	struct root root = { .cut = end != CP_UNWIND_END_ROOT };
 	uint64_t last = e->sp, sp;
 	size_t i;
 
-	if (on_own(t, e->sp))
-		return;
-	for (i = 0; i < frames; i++, frame++) {
+	for (i = 0; i < frames && !root.interrupts; i++, frame++) {
 		sp = frame->cfa.v - cp_arch_host()->ret_size;
+		root.pc = frame->pc.v;
+		root.interrupts = frame->flags & CP_FRAME_SIGNAL || (i && on_own(t, sp));
 		/* The outermost one may have none. */
-		if (!frame->cfa.v && i + 1 == frames && !(frame->flags & CP_FRAME_GUESSED))
+		if (root.interrupts ||
+		    (!frame->cfa.v && i + 1 == frames && !(frame->flags & CP_FRAME_GUESSED)))
 			continue;
-		if (frame->flags & CP_FRAME_SIGNAL || (i && on_own(t, sp))) {
-			at->interrupts = true;
-			break;
-		}
 		if (frame->flags & CP_FRAME_GUESSED || sp < last || sp - last > FRAME_MAX)
-			return;
+			return root;
 		last = sp;
 	}
-	at->cut = end != CP_UNWIND_END_ROOT;
-	at->likely = at->cut && !at->interrupts;
-	if (!at->likely || (end == CP_UNWIND_END_NO_INFO && frames > 1))
-		at->root = last;
+	root.likely = root.cut && !root.interrupts;
+	if (!root.likely || (end == CP_UNWIND_END_NO_INFO && frames > 1))
+		root.at = last;
+	return root;
 }
 
 /* ---- which are known ---- */
@@ -88,13 +92,26 @@ static size_t first_from(const struct engine_detours *d, uint64_t address)
 	return lo;
 }
 
-const struct engine_stack *engine_stack_at(const cprof_process *p, uint64_t sp)
+static const struct engine_stack *stack_at(const cprof_process *p, uint64_t sp)
 {
 	const struct engine_detours *d = p->detours;
 	size_t i = d ? first_from(d, sp) : 0;
 
 	return d && i < d->stacks.count && d->stacks.items[i].low <= sp ? &d->stacks.items[i]
 									: NULL;
+}
+
+bool engine_stack_know(const cprof_process *p, struct cp_shadow_at *at)
+{
+	const struct engine_stack *known = stack_at(p, at->sp);
+
+	if (!known)
+		return false;
+	at->root = known->root;
+	at->interrupts = known->interrupts;
+	at->chain = NULL;
+	at->chain_count = 0;
+	return true;
 }
 
 static uint64_t with_high(uint64_t high, uint64_t sp)
@@ -109,7 +126,7 @@ bool engine_stack_whole(const cprof_process *p, uint64_t low, uint64_t *sp_ret)
 
 	for (i = 0; d && i < d->stack_highs; i++) {
 		*sp_ret = with_high(d->stack_high[i], low);
-		if (engine_stack_at(p, *sp_ret))
+		if (stack_at(p, *sp_ret))
 			return true;
 	}
 	return false;
@@ -177,18 +194,16 @@ static void drop_likely(const cprof_process *p)
 
 /* May a root that only seems to be one be taken for it? With this stack there may be calls
  * behind such a one: then no longer. */
-static bool check_likely(const cprof_process *p, uint64_t low, const struct cp_shadow_at *at)
+static bool check_likely(const cprof_process *p, uint64_t low, const struct root *root)
 {
 	struct engine_detours *d = p->detours;
-	size_t below = first_from(d, low - ABOVE), above = first_from(d, at->root + WORD);
+	size_t below = first_from(d, low - ABOVE);
 	bool within = below < d->stacks.count && d->stacks.items[below].root < low &&
 		      d->stacks.items[below].likely;
 
-	within |= at->likely && above < d->stacks.count &&
-		  d->stacks.items[above].low < at->root + ABOVE;
 	if (within && !d->likely_deny)
 		drop_likely(p);
-	return !at->likely || !d->likely_deny;
+	return !root->likely || !d->likely_deny;
 }
 
 /* Forgets what lies there, but for the one of that root. */
@@ -226,13 +241,12 @@ static struct engine_stack *stack_of(struct engine_detours *d, uint64_t low, uin
 	return &d->stacks.items[i];
 }
 
-/* May the thread record there? What is wanted of a call has to be in its record. */
-static bool may_record(const cprof_thread *t, const struct engine_ring *ring)
+/* May the thread record there? What is wanted of a call has to be in its record; a walk from a
+ * signal's handler goes on elsewhere. */
+static bool may_record(const struct engine_calls *c, const struct engine_ring *ring,
+		       const struct engine_stack *stack)
 {
-	const struct engine_calls *c = t->process->session->calls;
-
-	return !t->process->stacks_within && !t->blind && !c->walks &&
-	       (!c->reaches || ring->records.ring->may_probe);
+	return (!c->walks || !stack->interrupts) && (!c->reaches || ring->records.ring->may_probe);
 }
 
 static uint64_t part_end(uint64_t address)
@@ -240,21 +254,34 @@ static uint64_t part_end(uint64_t address)
 	return (address | (CP_DETOUR_PART - 1)) + 1;
 }
 
-/* False: it can't be one that the thread records on. */
-static bool learn(cprof_thread *t, struct engine_ring *ring, const struct cp_event_hit *e,
-		  const struct cp_shadow_at *at)
+/* It records on [low, end) of the stack, as far as copies reach. */
+static void record_on(const struct engine_calls *c, struct engine_ring *ring,
+		      const struct engine_stack *stack, uint64_t low, uint64_t end)
 {
-	uint64_t low = (e->sp - BELOW) & ~(uint64_t)(WORD - 1), end;
+	uint64_t top = stack->root + WORD;
+
+	low = part_end(low) - CP_DETOUR_PART;
+	low = low > stack->low ? low : stack->low;
+	if (c->walks && top - low > CP_DETOUR_STACK_MAX)
+		low = top - CP_DETOUR_STACK_MAX;
+	cp_records_know_stack(&ring->records, low, end < top ? end : top, top);
+}
+
+/* The stack, with what is new; `ring` may be NULL. NULL: it can't be one that is known. */
+static const struct engine_stack *learn(cprof_thread *t, struct engine_ring *ring, uint64_t low,
+					const struct root *root)
+{
+	const struct engine_calls *c = t->process->session->calls;
 	struct engine_detours *d = t->process->detours;
 	struct engine_stack *stack;
+	uint64_t end;
 
-	if (!at->root || !may_record(t, ring) || !is_told_apart(t, low, at->root) ||
-	    !check_likely(t->process, low, at))
-		return false;
-	make_way(t->process, low, at->root);
-	stack = stack_of(d, low, at->root);
+	if (!root->at || !is_told_apart(t, low, root->at) || !check_likely(t->process, low, root))
+		return NULL;
+	make_way(t->process, low, root->at);
+	stack = stack_of(d, low, root->at);
 	if (!stack)
-		return false;
+		return NULL;
 	end = part_end(stack->low);
 	if (stack->tid != t->tid) {
 		forget(t->process, stack);
@@ -263,24 +290,60 @@ static bool learn(cprof_thread *t, struct engine_ring *ring, const struct cp_eve
 		end = part_end(low);
 	}
 	stack->tid = t->tid;
-	stack->interrupts = at->interrupts;
-	stack->likely = at->likely;
+	stack->pc = root->pc;
+	stack->interrupts = root->interrupts;
+	stack->likely = root->likely;
 	stack->low = low < stack->low ? low : stack->low;
-	low = part_end(low) - CP_DETOUR_PART;
-	cp_records_know_stack(&ring->records, low > stack->low ? low : stack->low,
-			      end < stack->root + WORD ? end : stack->root + WORD);
-	return true;
+	if (ring && may_record(c, ring, stack))
+		record_on(c, ring, stack, low, end);
+	else if (ring && ++ring->unlearnt >= UNLEARNT)
+		cp_records_know_none(&ring->records);
+	return stack;
 }
 
-void engine_stack_learn(cprof_thread *t, const struct cp_event_hit *e, struct cp_shadow_at *at)
+/* The stack that is known where the walk ended, or right above, if it ended in the middle of
+ * that: in code that no walk passes. A stack that begins there has the trampoline that the other
+ * one had. NULL: it did not. */
+static const struct engine_stack *ends_within(const cprof_process *p, uint64_t sp,
+					      const struct root *root)
 {
-	struct engine_ring *ring = engine_ring_of(t->process, t->tid);
-	bool learnt = ring && ring->records.ring && learn(t, ring, e, at);
+	const struct engine_detours *d = p->detours;
+	uint64_t last = root->at ? root->at : sp;
+	size_t i = first_from(d, sp);
+	const struct engine_stack *known = i < d->stacks.count ? &d->stacks.items[i] : NULL;
 
-	if (learnt && e->e.flags & CP_HIT_RECORD && e->caller)
-		engine_callers_on_other(t->process, e->caller, e->sp);
-	if (!learnt && ring && ring->records.ring && ++ring->unlearnt >= UNLEARNT)
+	if (!known || (root->at && !root->likely) || known->root <= last ||
+	    known->low > last + ABOVE || (root->at && known->likely && root->pc == known->pc))
+		return NULL;
+	return known;
+}
+
+void engine_stack_learn(cprof_thread *t, const struct cp_event_hit *e, size_t frames,
+			enum cp_unwind_end end, struct cp_shadow_at *at)
+{
+	uint64_t low = (e->sp - BELOW) & ~(uint64_t)(WORD - 1);
+	struct root root = find_root(t, e, frames, end);
+	const struct engine_stack *known;
+	struct engine_ring *ring;
+
+	if (t->process->stacks_within || t->blind || !engine_detours_of(t->process))
+		return;
+	ring = engine_ring_of(t->process, t->tid);
+	ring = ring && ring->records.ring ? ring : NULL;
+	known = ends_within(t->process, e->sp, &root);
+	if (known) {
+		root = (struct root){ known->root, known->pc, known->interrupts, known->likely };
+		at->chain = NULL;
+		at->chain_count = 0;
+	}
+	known = learn(t, ring, low, &root);
+	if (known) {
+		at->root = root.at;
+		at->interrupts = root.interrupts;
+		at->cut = root.cut;
+	} else if (ring && ++ring->unlearnt >= UNLEARNT) {
 		cp_records_know_none(&ring->records);
-	if (!learnt && at->likely)
-		at->root = 0;
+	}
+	if (known && ring && e->e.flags & CP_HIT_RECORD && e->caller)
+		engine_callers_on_other(t->process, e->caller, e->sp);
 }

@@ -13,17 +13,16 @@
 
 struct cp_event_hit;
 
-/* Finds, by the walk of the event's stack that is in the session's frames, where chains of
- * callers end on a stack that is not the thread's own: at->root and what is said of it. */
-void engine_stack_find_root(const cprof_thread *t, const struct cp_event_hit *e, size_t frames,
-			    enum cp_unwind_end end, struct cp_shadow_at *at);
-/* The thread is there: if its stack has a root, its records are told from now on by where
- * they are on it. A root that only seems to be one, and can't be relied on, is taken back. */
-void engine_stack_learn(cprof_thread *t, const struct cp_event_hit *e, struct cp_shadow_at *at);
-/* The one that an address lies on; NULL: none is known. Valid until the next is learnt. */
-const struct engine_stack *engine_stack_at(const cprof_process *p, uint64_t sp);
-/* The same by the low bits of a stack pointer that a record has (CP_RECORD_SP()), which are
- * made whole. */
+/* Is an address, at->sp, on one that is known? Then its root, and what is said of that, is filled
+ * in, and there is no chain. */
+bool engine_stack_know(const cprof_process *p, struct cp_shadow_at *at);
+/* The thread is there, and a walk that is in the session's frames has shown who called: where
+ * does its stack end? If that is known now, records of it are told from now on by where they
+ * are. Without a walk to the end, it is the stack that is known there. */
+void engine_stack_learn(cprof_thread *t, const struct cp_event_hit *e, size_t frames,
+			enum cp_unwind_end end, struct cp_shadow_at *at);
+/* The low bits of a stack pointer that a record has (CP_RECORD_SP()) are made whole, if they are
+ * of one that is known. */
 bool engine_stack_whole(const cprof_process *p, uint64_t low, uint64_t *sp_ret);
 
 #endif

@@ -142,6 +142,7 @@ static void limit(const struct engine_calls *c, struct engine_ring *ring)
 							  : UINT64_MAX;
 	if (low > own)
 		set_own_low(ring, low);
+	cp_records_forget_stacks(&ring->records); /* they were learnt for less */
 	ring->walks = c->walks;
 	ring->reaches = c->reaches;
 }

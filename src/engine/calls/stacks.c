@@ -278,22 +278,24 @@ static uint64_t pointer_of(const struct cp_frame *frame, uint64_t otherwise)
 	return frame->regs.known >> sp & 1 ? frame->regs.r[sp] : otherwise;
 }
 
-/* Finds where the callers' return addresses are, by a walk of the copied stack. */
-static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit *e,
-				     struct cp_shadow_at *at)
+/* Finds where the callers' return addresses are, by a walk of the copied stack, and why that
+ * ended. How many of the session's frames it has. */
+static size_t find_chain(cprof_session *s, const struct cp_event_hit *e, struct cp_shadow_at *at,
+			 enum cp_unwind_end *end_ret)
 {
 	struct engine_calls *c = s->calls;
 	enum cp_unwind_end end = CP_UNWIND_END_NO_INFO;
 	uint64_t last = 0;
 	size_t count = 0, i;
 
+	*end_ret = end;
 	c->chain.count = 0;
 	c->chain_falls = c->chain_open = false;
 	if (!cp_vec_reserve(&c->chain, CHAIN_MAX))
-		return end;
+		return 0;
 	at->chain = c->chain.items;
 	if (!s->current.walkable || !engine_walk(s, NULL, false, &count, &end))
-		return end;
+		return 0;
 	for (i = 0; i < count && c->chain.count < CHAIN_MAX; i++) {
 		uint64_t sp = s->frames[i].cfa.v - cp_arch_host()->ret_size;
 
@@ -309,8 +311,8 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 			c->chain.items[c->chain.count++] = sp;
 	}
 	at->chain_count = c->chain.count;
-	engine_stack_find_root(s->current.thread, e, count, end, at);
-	return end;
+	*end_ret = end;
+	return count;
 }
 
 /* Finds where chains of callers on the thread's own stack lead to. */
@@ -414,17 +416,15 @@ static void say_placed(const cprof_session *s, const struct cp_event_hit *e, boo
 static struct cp_shadow_at on_other_stack(cprof_session *s, const struct cp_event_hit *e)
 {
 	struct cp_shadow_at at = { .tid = e->e.tid, .sp = e->sp };
-	const struct engine_stack *known = NULL;
+	bool recorded = s->current.hit && s->current.hit->recorded;
+	enum cp_unwind_end end;
+	size_t frames;
 
-	if (s->current.hit && s->current.hit->recorded && !(e->e.flags & CP_HIT_FOREIGN_STACK))
-		known = engine_stack_at(s->current.process, e->sp);
-	if (known) {
-		at.root = known->root;
-		at.interrupts = known->interrupts;
+	if (recorded && !(e->e.flags & CP_HIT_FOREIGN_STACK) &&
+	    engine_stack_know(s->current.process, &at))
 		return at;
-	}
-	find_chain(s, e, &at);
-	engine_stack_learn(s->current.thread, e, &at);
+	frames = find_chain(s, e, &at, &end);
+	engine_stack_learn(s->current.thread, e, frames, end, &at);
 	return at;
 }
 
@@ -440,7 +440,7 @@ struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_h
 		at.unsure = t->blind;
 		return at;
 	}
-	end = find_chain(s, e, &at);
+	find_chain(s, e, &at, &end);
 	switch (find_place(t, &at, end)) {
 	case OWN:
 		say_placed(s, e, true);

@@ -332,11 +332,16 @@ static struct engine_rings *make_rings(cprof_process *p)
 	return NULL;
 }
 
-struct engine_rings *engine_rings_of(cprof_process *p)
+struct engine_detours *engine_detours_of(cprof_process *p)
 {
 	if (!p->detours)
 		p->detours = calloc(1, sizeof(*p->detours));
-	if (!p->detours || p->detours->foreign)
+	return p->detours;
+}
+
+struct engine_rings *engine_rings_of(cprof_process *p)
+{
+	if (!engine_detours_of(p) || p->detours->foreign)
 		return NULL;
 	if (!p->detours->tried && engine_base_used(p)) {
 		p->detours->foreign = true;
@@ -352,8 +357,7 @@ void engine_rings_inherit(cprof_process *p, const cprof_process *parent)
 {
 	if (!parent->detours || p->detours)
 		return;
-	p->detours = calloc(1, sizeof(*p->detours));
-	if (!p->detours)
+	if (!engine_detours_of(p))
 		return;
 	p->detours->rings = parent->detours->rings;
 	p->detours->tried = parent->detours->tried;

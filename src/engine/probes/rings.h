@@ -108,6 +108,7 @@ struct engine_rings {
 /* A stack that is no thread's own, as far as it is known (calls/other_stacks.c). */
 struct engine_stack {
 	uint64_t low, root; /* the lowest address, and where chains of callers end */
+	uint64_t pc; /* of who is there */
 	int32_t tid; /* who was there last */
 	bool interrupts; /* a signal's handler: its thread goes on elsewhere */
 	bool likely; /* chains end there for want of unwind data */
@@ -130,6 +131,8 @@ struct engine_detours {
 	bool looked; /* ... for what the process already had when its first ring was given */
 };
 
+/* What is known of a process's detours, and of its stacks; NULL without memory. */
+struct engine_detours *engine_detours_of(cprof_process *p);
 /* The process's rings, made when it has none; NULL: it can't have any. */
 struct engine_rings *engine_rings_of(cprof_process *p);
 /* Does the program wait where what it records finds no room? Else records are dropped. */

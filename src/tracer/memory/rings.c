@@ -56,6 +56,8 @@ struct rings *rings_create(int fd, uint32_t number, unsigned log)
 		cp_records_create_at(ring_at(rings, i), log, rings->turn);
 		uses[i].taken = true;
 	}
+	/* Threads share it, and are to count what they lose together (arch/x86_64/detour_slow.c). */
+	ring_at(rings, CP_RINGS_CLOSED)->wait_until = 1;
 	return rings;
 }
 
@@ -254,7 +256,7 @@ void rings_believe(const struct rings *rings, uint64_t ticks)
 	for (i = 0; rings && i < rings->number; i++) {
 		struct cp_detour_ring *ring = ring_at(rings, i);
 
-		if (i && !rings->uses[i].taken)
+		if (i == CP_RINGS_CLOSED || (i && !rings->uses[i].taken))
 			continue;
 		extend(&ring->read_until, until);
 		extend(&ring->wait_until, until);
