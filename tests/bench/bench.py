@@ -17,7 +17,7 @@ from harness import LeftOut, Table, allow_many_files, machine
 BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, overhead.walk, threads.idle_threads,
               threads.many_threads, threads.spinning_threads, threads.stack_once, programs.first_sample, programs.redis,
               programs.top,
-              programs.recording_size, calls.calls, calls.lengths, calls.arming, detours.detours,
+              programs.recording_size, calls.calls, calls.lengths, calls.arming, calls.stands, detours.detours,
               detours.allocations, detours.exceptions, coverage.coverage, coverage.starts, short.short,
               annotations.annotations, inspected.inspected, large.large]
 

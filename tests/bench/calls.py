@@ -187,3 +187,89 @@ def arming(table, quick):
         ratios = [t / p for t, p in zip(took, plain)]
         table.row(f"{count} functions", f"{statistics.median(took) * 1e3:.0f} ms",
                   f"{statistics.median(ratios):.1f} x attach -s 1", spread(took, lambda v: f"{v * 1e3:.0f} ms"))
+
+
+STANDS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+/* ns that the thread has waited for a CPU so far */
+static long waited(int schedstat)
+{
+	char text[64] = "";
+	long ran, wait = 0;
+	return pread(schedstat, text, sizeof(text) - 1, 0) > 0 && sscanf(text, "%ld %ld", &ran, &wait) == 2 ? wait : 0;
+}
+int main(int argc, char **argv)
+{
+	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
+	long last = now(), before = waited(schedstat), sum = 0;
+	puts("ready"); fflush(stdout);
+	for (int i = 0; argc > 1; i = (i + 1) % COUNT) {
+		long t = now(), wait = waited(schedstat);
+		sum += all[i](i, argc);
+		if (t - last - (wait - before) > 100000) {
+			printf("%ld %ld\n", t, t - last - (wait - before));
+			fflush(stdout);
+			t = now();
+			wait = waited(schedstat);
+		}
+		last = t;
+		before = wait;
+	}
+	return sum == 42;
+}
+"""
+
+
+def standing_program(count):
+    """Builds, once, a program with that many functions that says when it stood, and for how long."""
+    where = BUILD / "bench-functions"
+    target = where / f"stands-{count}"
+    if target.exists():
+        return str(target)
+    note(f"building a program with {count} functions, once ...")
+    where.mkdir(exist_ok=True)
+    with open(where / "stands.c", "w", encoding="utf-8") as unit:
+        unit.write(f"#define COUNT {count}\n")
+        for i in range(count):
+            unit.write(f"__attribute__((noinline)) static int function_{i}(int a, int b) "
+                       f"{{ return a > {i % 7} ? a * b + {i} : b - a; }}\n")
+        unit.write(f"static int (*volatile all[])(int, int) = {{ "
+                   f"{', '.join(f'function_{i}' for i in range(count))} }};\n{STANDS}")
+    subprocess.run(["gcc", "-O1", "stands.c", "-o", str(target)], check=True, cwd=where)
+    return str(target)
+
+
+def stands(table, quick):
+    """how long a program stands while sites are placed and taken out, by its own clock"""
+    count = 5000
+    table.section(f"cprof attach -d 1 -t program: {2 * count} sites")
+    target, placed, out = standing_program(count), [], []
+    for _ in range(1 if quick else 7):
+        with tempfile.TemporaryFile("w+") as said, recording() as data:
+            busy = subprocess.Popen([target, "on"], stdin=NULL, stdout=said)
+            try:
+                time.sleep(0.2)
+                done = subprocess.run([CPROF, "attach", "-q", "-o", data, "-d", "1", "-t", "program", str(busy.pid)],
+                                      stdin=NULL, stdout=NULL, stderr=NULL, check=False)
+                middle = time.monotonic_ns() - 500_000_000
+            finally:
+                busy.kill()
+                busy.wait()
+            must(done.returncode, "cprof attach")
+            said.seek(0)
+            gaps = [tuple(map(int, line.split())) for line in said if line[0].isdigit()]
+        placed.append(max([gap for at, gap in gaps if at < middle], default=0))
+        out.append(max([gap for at, gap in gaps if at >= middle], default=0))
+    for name, values in (("placed", placed), ("taken out", out)):
+        table.row(name, f"{statistics.median(values) / 1e6:.1f} ms at most", "",
+                  spread(values, lambda v: f"{v / 1e6:.1f} ms"))
