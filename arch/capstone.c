@@ -11,9 +11,10 @@
  */
 #include "arch/capstone.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 
+#include "base/library.h"
 #include "base/log.h"
 #include "base/types.h"
 
@@ -23,33 +24,23 @@
 #define LIBRARY "libcapstone.so." STRING(CS_API_MAJOR)
 
 #define POINTER(name) __typeof__(name) *name;
-#define ROW(name) { #name, (void **)&library.name },
+#define ROW(name) { #name, offsetof(struct functions, name) },
 
-static struct {
+static struct functions {
 	CP_CAPSTONE_FUNCTIONS(POINTER)
 } library;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const struct {
-	const char *name;
-	void **at;
-} functions[] = { CP_CAPSTONE_FUNCTIONS(ROW) };
-
 static void load(void)
 {
-	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* it stays loaded */
-	bool all = handle != NULL;
-	size_t i;
+	static const struct cp_library_function functions[] = { CP_CAPSTONE_FUNCTIONS(ROW) };
+	const char *why = cp_library_load(LIBRARY, functions, CP_ARRAY_SIZE(functions), &library);
 
-	for (i = 0; all && i < CP_ARRAY_SIZE(functions); i++) {
-		*functions[i].at = dlsym(handle, functions[i].name);
-		all = *functions[i].at != NULL;
-	}
-	if (!all) {
-		cp_info("what needs capstone is left out: %s", dlerror());
-		library.cs_open = NULL;
-	}
+	if (!why)
+		return;
+	cp_info("what needs capstone is left out: %s", why);
+	library.cs_open = NULL;
 }
 
 /* Without a handle none of the others is called. */
