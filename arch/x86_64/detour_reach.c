@@ -149,21 +149,30 @@ static void land_faults(struct reach *r)
 
 /* ---- readable: rsi; carry: up to rdi; else rcx is BAD or NOT. rax, rdx are free ---- */
 
-/* The own stack, from where it is in use; what is always readable. */
+/* The stack that it is on, the own one or another that is known (detour_slow.c), from where it
+ * is in use; what is always readable. */
 static void put_known(struct reach *r, struct label *known)
 {
-	struct label other = { 0 }, next = { 0 }, last = { 0 };
+	struct label other = { 0 }, elsewhere = { 0 }, next = { 0 }, last = { 0 };
 	struct cp_x86_emit *e = r->e;
 	uint64_t again;
 
 	PUT(e, "\x48\x39\xe6"); /* cmp %rsp,%rsi */
-	TO(r, &other, "\x0f\x82"); /* jb */
+	TO(r, &elsewhere, "\x0f\x82"); /* jb */
 	PUT32(e, "\x65\x48\x8b\x3c\x25", HEAD(r, stack_end)); /* mov %gs:stack_end,%rdi */
-	PUT(e, "\x48\x39\xfe"); /* cmp %rdi,%rsi */
-	TO(r, &other, "\x0f\x83"); /* jae */
+	PUT(e, "\x48\x85\xff"); /* test %rdi,%rdi */
+	TO(r, &elsewhere, "\x0f\x84"); /* je */
 	PUT32(e, "\x65\x48\x3b\x24\x25", HEAD(r, stack_low)); /* cmp %gs:stack_low,%rsp */
-	TO(r, known, "\x0f\x83"); /* jae */
+	TO(r, &other, "\x0f\x82"); /* jb */
+	PUT(e, "\x48\x39\xfe"); /* cmp %rdi,%rsi */
+	TO(r, known, "\x0f\x82"); /* jb */
+	PUT(e, "\x48\x39\xfc"); /* cmp %rdi,%rsp */
+	TO(r, &elsewhere, "\x0f\x82"); /* jb */
 	land(r, &other);
+	PUT32(e, "\x65\x48\x8b\x3c\x25", HEAD(r, other_end)); /* mov %gs:other_end,%rdi */
+	PUT(e, "\x48\x39\xfe"); /* cmp %rdi,%rsi */
+	TO(r, known, "\x0f\x82"); /* jb */
+	land(r, &elsewhere);
 	PUT(e, "\x31\xc9"); /* xor %ecx,%ecx */
 	again = e->at + e->size;
 	PUT32(e, "\x65\x48\x8b\xb9", HEAD(r, known[0].end)); /* mov %gs:end(%rcx),%rdi */

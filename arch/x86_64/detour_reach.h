@@ -11,7 +11,7 @@
 #define CP_X86_REACH_AT 448
 /* eax bytes (1, 2, 4, 8) at rcx, into rcx. No carry: they can't be read, and rcx
  * leads nowhere, with any offset of 32 bits. */
-#define CP_X86_WORD_AT (CP_X86_REACH_AT + 384)
+#define CP_X86_WORD_AT (CP_X86_REACH_AT + 448)
 /* Bytes or a string at rcx go to eax >> 16 bytes from %gs:(%rdx) in the buffer, with the
  * word for how it went; ax: how many at most. How many it were is left in rcx. */
 /* Bit of ax: the kernel need not be asked about it. */
