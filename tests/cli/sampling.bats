@@ -53,6 +53,16 @@ within() {
 	within "$(jq -n "$want - 4 * $error")" "$(jq -n "$want + 4 * $error")" "$(share phase_a)"
 }
 
+@test "who makes many system calls is found in them as often as it is, on whichever CPU" {
+	run "$CPROF" run -q --capture=ptrace -s 997 -- "$TRACEES/in_calls" --ms=1000
+	assert_success
+	# in_calls: ok user MS kernel MS. Stops are time in the kernel, too; and the kernel looks
+	# 100 to 250 times a second.
+	read -r -a said <<<"$output"
+	want=$(jq -n "${said[5]} * 100 / (${said[3]} + ${said[5]})")
+	within "$(jq -n "$want - 12")" "$(jq -n "$want + 12")" "$(share syscall)"
+}
+
 @test "short threads are represented by those that were hit" {
 	# Nearly all of the time goes into tracee_mix, in threads of 0.7 ms each.
 	run "$CPROF" run -q --capture=ptrace -s 499 -- "$TRACEES/deep" --depth=200 --rounds=1500

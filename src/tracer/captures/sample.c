@@ -16,12 +16,12 @@
 
 #include <time.h>
 
+#include "arch/arch.h"
 #include "base/clock.h"
 #include "tracer/captures/perf_state.h"
+#include "tracer/captures/place.h"
 #include "tracer/captures/wall.h"
 #include "tracer/known/proc.h"
-
-#define WAKE_SLACK_NS UINT64_C(20000)
 
 /* Was the thread on a CPU when the clock ticked? schedstat adds the time that
  * it waited for one when it gets it, and to stop it must get one. If it began
@@ -29,10 +29,9 @@
  * were woken), it was. What has waited for longer is where something else put
  * it, and would be seen there too often: after its slice, or where we let it go
  * ourselves. */
-static bool was_on_cpu(const struct tracer *tr, const struct thread *t, const struct cpu_use *now,
-		       uint64_t stopped_ns)
+static bool was_on_cpu(const struct thread *t, const struct cpu_use *now, uint64_t stopped_ns)
 {
-	return now->wait_ns - t->seen.wait_ns <= stopped_ns - tr->tick_ns + WAKE_SLACK_NS;
+	return now->wait_ns - t->place.asked.wait_ns <= stopped_ns - t->place.tick_ns;
 }
 
 /* Samples were taken, and are not. */
@@ -115,6 +114,17 @@ uint64_t sample_give(struct tracer *tr, struct thread *t, uint64_t periods_ns, b
 	return settle(tr, weight + take_pool(tr, t));
 }
 
+/* Did it stop on its way out of a system call? */
+static bool is_in_call(const struct cp_event_sample *s)
+{
+	struct cp_syscall_state at;
+
+	if (!s->regs_size)
+		return false;
+	cp_arch_syscall_state(s + 1, &at);
+	return at.nr >= 0;
+}
+
 bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
 {
 	struct cpu_use now = tr->wall ? t->wall.use : t->seen;
@@ -122,7 +132,10 @@ bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s
 
 	if (!tr->wall)
 		proc_cpu_use(tr, t, &now);
-	running = !(s->e.flags & CP_SAMPLE_BLOCKED) && was_on_cpu(tr, t, &now, s->e.ts_ns);
+	if (!(s->e.flags & CP_SAMPLE_BLOCKED) && !place_counts(tr, t, &now, is_in_call(s)))
+		return false;
+	running = !(s->e.flags & CP_SAMPLE_BLOCKED) && was_on_cpu(t, &now, s->e.ts_ns);
+	place_stopped(t, &now, !running);
 	s->count = 1;
 	if (tr->wall)
 		wall_weigh(t, s, running);

@@ -35,6 +35,7 @@
 #include "base/clock.h"
 #include "tracer/captures/capture.h"
 #include "tracer/captures/perf_state.h"
+#include "tracer/captures/place.h"
 #include "tracer/captures/sample.h"
 #include "tracer/captures/wall.h"
 #include "tracer/known/interrupt.h"
@@ -58,7 +59,9 @@ static uint64_t next_random(struct tracer *tr)
 
 static void plan(struct tracer *tr, uint64_t after_ns)
 {
-	tr->next_tick_ns = after_ns + tr->period_ns / 2 + next_random(tr) % tr->period_ns;
+	uint64_t period_ns = tr->period_ns / place_rounds(tr);
+
+	tr->next_tick_ns = after_ns + period_ns / 2 + next_random(tr) % period_ns;
 }
 
 void tick_wake(struct tracer *tr)
@@ -70,7 +73,7 @@ void tick_wake(struct tracer *tr)
 /* Nobody needs ticks, so no CPU is better for us than another one. */
 static void rest(struct tracer *tr)
 {
-	sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
+	place_anywhere(tr);
 	tr->next_tick_ns = UINT64_MAX;
 }
 
@@ -127,14 +130,20 @@ void tick_deactivate(struct thread *t)
 
 /* ---- looking ---- */
 
-/* The thread runs: interrupts it, unless it was not running when the clock
- * ticked, because we let it go only afterwards. */
+/* The thread runs or waits for a CPU: interrupts it, unless it was not running when the
+ * clock ticked, or can't be interrupted where it was then. */
 static void hit(struct tracer *tr, struct thread *t)
 {
 	t->hot = true;
 	tr->hot_threads++;
-	if (!t->want && t->state == THREAD_RUNNING && (tr->wall || t->resumed_ns < tr->tick_ns))
-		interrupt_thread(tr, t, WANT_SAMPLE);
+	if (t->want || t->state != THREAD_RUNNING)
+		return;
+	if (!tr->wall && (t->resumed_ns >= tr->tick_ns || !place_may_run(tr, t)))
+		return;
+	if (!place_is_near(tr, t))
+		return;
+	place_interrupts(tr, t);
+	interrupt_thread(tr, t, WANT_SAMPLE);
 }
 
 /* Looks at a thread that moved, or was running. */
@@ -152,32 +161,42 @@ static void look(struct tracer *tr, struct thread *t)
 }
 
 /* Returns the CPU time that the thread used since the last look. */
-static uint64_t check(struct tracer *tr, struct thread *t, bool *moved_ret)
+static uint64_t check(struct tracer *tr, struct thread *t)
 {
 	struct cpu_use use = t->seen;
 	uint64_t used;
 
 	proc_cpu_use(tr, t, &use);
 	used = use.run_ns - t->seen.run_ns;
-	*moved_ret = has_run(&t->seen, &use) ||
-		     (tr->wall && (!t->sampled || capture_has_new_link(tr, t)));
+	t->place.moved = has_run(&t->seen, &use);
+	place_look(tr, t, &use);
 	t->seen = use;
 	return used;
 }
 
+static bool is_news(const struct tracer *tr, const struct thread *t)
+{
+	return t->place.moved || (tr->wall && (!t->sampled || capture_has_new_link(tr, t)));
+}
+
+/* All are checked before anybody is interrupted: only then is it known who came after whom. */
 static uint64_t look_at_active(struct tracer *tr, struct process *p)
 {
 	uint64_t used = 0;
-	bool moved;
 	size_t i;
 
 	for (i = p->active.count; i-- > 0;) {
 		struct thread *t = p->active.items[i];
 
+		if (t->state != THREAD_HELD)
+			used += check(tr, t);
+	}
+	for (i = p->active.count; i-- > 0;) {
+		struct thread *t = p->active.items[i];
+
 		if (t->state == THREAD_HELD)
 			continue;
-		used += check(tr, t, &moved);
-		if (moved || t->hot) {
+		if (is_news(tr, t) || t->hot) {
 			bool first = !t->sampled;
 
 			look(tr, t);
@@ -191,7 +210,6 @@ static uint64_t look_at_active(struct tracer *tr, struct process *p)
 
 static void look_at_others(struct tracer *tr, struct process *p)
 {
-	bool moved;
 	size_t i;
 
 	for (i = 0; i < p->threads.count; i++) {
@@ -199,8 +217,8 @@ static void look_at_others(struct tracer *tr, struct process *p)
 
 		if (t->active || t->state == THREAD_HELD)
 			continue;
-		check(tr, t, &moved);
-		if (!moved)
+		check(tr, t);
+		if (!is_news(tr, t))
 			continue;
 		tick_activate(t, QUIET_LOOKS);
 		look(tr, t);
@@ -250,30 +268,6 @@ static void tick_process(struct tracer *tr, struct process *p)
 	p->unexplained = 0;
 }
 
-/* While just one thread is busy, a stop is cheapest on its own CPU: waking
- * another one costs several times the stop itself. */
-static void choose_cpu(struct tracer *tr)
-{
-	uint64_t key, value;
-	size_t cursor = 0;
-	cpu_set_t set;
-	int cpu = -1;
-
-	if (tr->hot_cpu_age++ % 64)
-		return;
-	while (tr->hot_threads == 1 && cpu < 0 && cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
-		if (((struct thread *)(uintptr_t)value)->hot)
-			cpu = proc_cpu_of((pid_t)key);
-	}
-	if (cpu < 0) {
-		sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
-		return;
-	}
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 void tick_flush(struct tracer *tr, uint64_t now)
 {
 	uint64_t key, value;
@@ -298,6 +292,7 @@ void tick(struct tracer *tr, uint64_t now)
 	size_t cursor = 0;
 
 	tr->hot_threads = 0;
+	place_tick(tr);
 	tr->tick_ns = tr->next_tick_ns;
 	/* The wall clock counts the periods that have passed. */
 	tr->ticks_due = (now - tr->start_ns) / tr->period_ns - tr->ticks_done;
@@ -309,7 +304,7 @@ void tick(struct tracer *tr, uint64_t now)
 	}
 	tr->link->shared->stats.ticks++;
 	if (!tr->hot)
-		choose_cpu(tr);
+		place_choose(tr);
 	/* Who looks once a second has all of it at the second's end. */
 	if (now / CP_NS_PER_S != tr->flush_ns / CP_NS_PER_S)
 		tick_flush(tr, now);

@@ -16,6 +16,7 @@
 #include "link/link.h"
 #include "tracer/known/costs.h"
 #include "tracer/known/own.h"
+#include "tracer/known/place.h"
 #include "tracer/known/starve.h"
 
 #define PRSTATUS_MAX 512 /* room for any ISA's NT_PRSTATUS */
@@ -105,6 +106,7 @@ struct thread {
 	uint64_t run_given; /* CPU time handed out in weights, or before us */
 	struct perf_thread perf;
 	struct wall wall;
+	struct on_cpu place;
 	uint64_t resumed_ns; /* when we last let it go from a stop */
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
@@ -258,7 +260,7 @@ struct tracer {
 	uint64_t lost_pool; /* of threads, in the kernel, where samples may not look */
 	struct perf *perf; /* samples without stops (captures/perf_state.h); NULL: none */
 	uint32_t hot_threads; /* seen running at the last tick */
-	uint32_t hot_cpu_age;
+	struct on_cpus places;
 	cpu_set_t cpus; /* ours at the start */
 	/* snapshot */
 	bool snapshot, parking; /* parking: its first part, who stops is parked */
