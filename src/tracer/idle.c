@@ -91,11 +91,16 @@ void idle_until_anything(struct tracer *tr)
 	};
 	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
 	struct signalfd_siginfo si;
+	int ready;
 
 	tr->reports |= many;
+	tr->asked = true;
 	if (ask_for_wake(tr))
 		return;
-	if (ppoll(fds, 4, &timeout, NULL) <= 0)
+	ready = ppoll(fds, 4, &timeout, NULL);
+	if (ready >= 0)
+		tr->asked = ready && fds[1].revents;
+	if (ready <= 0)
 		return;
 	if (fds[3].revents)
 		tr->perf->full = true;

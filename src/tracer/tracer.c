@@ -155,8 +155,10 @@ static void loop(struct tracer *tr)
 	uint64_t now;
 
 	tr->tail_ns = tr->tail_moved_ns = cp_now();
+	tr->asked = true;
 	while (!tr->ending) {
-		take_requests(tr);
+		if (tr->asked || tr->hot)
+			take_requests(tr);
 		if (tr->ending) /* before anybody who is held is let go */
 			break;
 		if (tr->reports || tr->hot || tr->full)

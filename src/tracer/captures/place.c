@@ -88,7 +88,7 @@ void place_look(struct tracer *tr, struct thread *t, const struct cpu_use *use)
 	if (!is_asked_for(tr, t))
 		return;
 	at->slices = use->slices;
-	at->cpu = proc_cpu_of(t->tid);
+	at->cpu = proc_cpu_of_thread(tr, t);
 	at->came = tr->places.tick;
 	if (is_known(at->cpu))
 		tr->places.came[at->cpu] = at->came;

@@ -342,11 +342,26 @@ uint64_t proc_caught(pid_t tid)
 	return read_status(tid, buf, sizeof(buf)) ? status_field(buf, "\nSigCgt:\t", 16) : 0;
 }
 
+#define CPU_FIELD 39 /* of stat */
+
 int proc_cpu_of(pid_t tid)
 {
 	char cpu[16];
 
-	return cp_file_stat_field(tid, 39, cpu, sizeof(cpu)) ? atoi(cpu) : -1;
+	return cp_file_stat_field(tid, CPU_FIELD, cpu, sizeof(cpu)) ? atoi(cpu) : -1;
+}
+
+int proc_cpu_of_thread(struct tracer *tr, struct thread *t)
+{
+	char buf[1024], *at;
+	unsigned field;
+
+	if (read_task_file(tr, t, &t->stat_fd, "stat", buf, sizeof(buf)) <= 0)
+		return -1;
+	at = strrchr(buf, ')'); /* the name may hold anything */
+	for (field = 2; at && field < CPU_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return at ? atoi(at + 1) : -1;
 }
 
 /* "0.00 0.01 0.05 2/345 6789": 2 */

@@ -65,6 +65,8 @@ bool proc_has_ended(pid_t tid);
 int proc_why(pid_t pid, int errnum);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
+/* The same, of one that is asked for often: its file is kept open while there is room. */
+int proc_cpu_of_thread(struct tracer *tr, struct thread *t);
 /* How many tasks of the whole machine run or wait for a CPU, we too. */
 int proc_runnable(void);
 uint64_t proc_cpu_clock(pid_t pid);

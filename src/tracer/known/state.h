@@ -94,7 +94,7 @@ struct thread {
 	unsigned want; /* WANT_*: a PTRACE_INTERRUPT is under way if not 0 */
 	uint32_t slot; /* in the shared hints */
 	uint32_t index; /* in process->threads */
-	int schedstat_fd, syscall_fd; /* -1: not open */
+	int schedstat_fd, syscall_fd, stat_fd; /* -1: not open */
 	bool hot; /* was running at the last look */
 	bool active; /* in process->active, at active_index */
 	uint32_t active_index;
@@ -240,6 +240,7 @@ struct tracer {
 	int tried_calls; /* whether a filter lets calls through (calls/seccomp.c); -1 no, 0 not tried */
 	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */
+	bool asked; /* there may be a request */
 	bool ending; /* leave as soon as no thread is stopped */
 	/* sampling (captures/tick.c) */
 	uint32_t hz, stack_max;

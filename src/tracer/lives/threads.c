@@ -117,6 +117,7 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		.index = (uint32_t)p->threads.count - 1,
 		.schedstat_fd = -1,
 		.syscall_fd = -1,
+		.stat_fd = -1,
 		.hot = birth != CP_BIRTH_ATTACHED,
 	};
 	if (birth == CP_BIRTH_ATTACHED)
@@ -146,9 +147,10 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 
 static void thread_close(struct tracer *tr, struct thread *t)
 {
-	tr->fds_left += (t->schedstat_fd >= 0) + (t->syscall_fd >= 0);
+	tr->fds_left += (t->schedstat_fd >= 0) + (t->syscall_fd >= 0) + (t->stat_fd >= 0);
 	cp_close_fd(&t->schedstat_fd);
 	cp_close_fd(&t->syscall_fd);
+	cp_close_fd(&t->stat_fd);
 }
 
 /* Takes a thread out of all tables. */
