@@ -143,10 +143,31 @@ assert_not_colored() { ! grep $'\e\\['; }
 	} | made cprof.data
 	report --lines
 	assert_line --regexp 'here\.c:2 +two\(\);$'
+	# One place is one line, whoever has it.
+	{
+		echo "process 1 p /p"
+		echo "thread 1 1 p"
+		echo "s 1 1000 1 main|p|m.c|1;less<int>|p|less.h|5"
+		echo "s 1 3000 3 main|p|m.c|1;less<long>|p|less.h|5"
+	} | made cprof.data
+	report --lines
+	assert_line --regexp '^ +100\.0% .* 100\.0%  less\.h:5 +less<long>$'
+	report --lines -F 'less<int>'
+	assert_line --regexp '^ +25\.0% .* 25\.0%  less\.h:5 +less<int>$'
 	workshop | made cprof.data
 	report --lines -F work
 	assert_line --regexp '16\.7% .* 16\.7%  work\.c:8'
 	assert_line --regexp ' 0\.0% .* 33\.3%  work\.c:7'
+}
+
+@test "report: samples that all came by stops are not said to be none without one" {
+	for made in 'perf_samples=90|perf: 90 samples without a stop' \
+		'perf_samples=0|perf: 90 samples by stops' \
+		'perf_samples=2|perf: 2 samples without a stop, 88 by stops'; do
+		{ workshop; echo 'capture perf'; echo "totals ${made%|*}"; } | made cprof.data
+		report
+		assert_line --regexp "^  capture  *${made#*|}\$"
+	done
 }
 
 @test "report --tree: only children stand below, branches to the right" {

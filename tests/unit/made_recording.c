@@ -397,6 +397,8 @@ static void read_totals(struct cp_record_totals *t, char *text)
 		const char *name;
 		uint64_t *at;
 	} keys[] = { KEY(samples_lost),
+		     KEY(perf_samples),
+		     KEY(perf_left),
 		     KEY(unsampled_ns),
 		     KEY(stops),
 		     KEY(stopped_ns),
@@ -450,6 +452,8 @@ static void read_info(struct maker *m, char *rest, const char *word)
 			m->argv[n++] = part(&rest, " ");
 	else if (!strcmp(word, "clock"))
 		m->info.clock = !strcmp(rest, "wall") ? CP_RECORD_CLOCK_WALL : CP_RECORD_CLOCK_CPU;
+	else if (!strcmp(word, "capture"))
+		m->info.capture = rest;
 	else if (!strcmp(word, "hz"))
 		m->info.hz = (uint32_t)atoi(rest);
 	else if (!strcmp(word, "length"))

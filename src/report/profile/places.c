@@ -283,10 +283,20 @@ void cp_butterfly_deinit(struct cp_butterfly *b)
 struct line_builder {
 	const struct cp_profile *p;
 	uint32_t function;
-	struct cp_interner keys; /* function, line and file */
+	struct cp_interner keys; /* line and file, and where it takes that, function */
 	struct cp_lines lines;
-	CP_VEC(size_t) seen; /* by line: number (from 1) of the last hit added */
+	/* By line: the number (from 1) of the last hit added, and the most self that one had. */
+	CP_VEC(size_t) seen;
+	CP_VEC(uint64_t) most;
 };
+
+/* A line is one place, however many functions have it: instances of a template, callers that
+ * it is inlined into. Lines of a function asked for are its own, and where no line is known
+ * there is the function. */
+static bool is_of_function(const struct line_builder *b, const struct cp_frame *frame)
+{
+	return b->function != CP_RECORD_NONE || !frame->file || !frame->line;
+}
 
 static CP_ERROR line_for(struct line_builder *b, const struct cp_frame *frame, uint32_t *ret)
 {
@@ -296,14 +306,28 @@ static CP_ERROR line_for(struct line_builder *b, const struct cp_frame *frame, u
 	struct cp_buf key CP_CLEANUP(cp_buf_free) = { 0 };
 	bool fresh;
 
-	cp_buf_u32(&key, frame->function);
+	cp_buf_u32(&key, is_of_function(b, frame) ? frame->function : CP_RECORD_NONE);
 	cp_buf_u32(&key, frame->line);
 	cp_buf_str(&key, frame->file ? frame->file : "");
 	if (key.failed || !cp_intern(&b->keys, key.bytes, key.size, ret, &fresh))
 		return cp_error_nomem();
-	if (fresh && (!cp_vec_push(&b->lines.items, line) || !cp_vec_push(&b->seen, 0)))
+	if (fresh && (!cp_vec_push(&b->lines.items, line) || !cp_vec_push(&b->seen, 0) ||
+		      !cp_vec_push(&b->most, 0)))
 		return cp_error_nomem();
 	return NULL;
+}
+
+/* The line is shown as that of the function that has most of it at once. */
+static void add_self(struct line_builder *b, uint32_t n, uint32_t function,
+		     const struct cp_cost *cost)
+{
+	struct cp_line *line = &b->lines.items.items[n];
+
+	cp_cost_add(&line->self, cost);
+	if (cost->weight <= b->most.items[n])
+		return;
+	b->most.items[n] = cost->weight;
+	line->function = function;
 }
 
 static CP_ERROR add_lines(struct line_builder *b, size_t number)
@@ -325,7 +349,7 @@ static CP_ERROR add_lines(struct line_builder *b, size_t number)
 					  i + 1 == count);
 		b->seen.items[n] = number + 1;
 		if (i + 1 == count)
-			cp_cost_add(&b->lines.items.items[n].self, &hit->cost);
+			add_self(b, n, frame->function, &hit->cost);
 	}
 	return NULL;
 }
@@ -351,6 +375,7 @@ CP_ERROR cp_lines_build(const struct cp_profile *p, uint32_t function, struct cp
 		err = add_lines(&b, i);
 	cp_interner_free(&b.keys);
 	cp_vec_free(&b.seen);
+	cp_vec_free(&b.most);
 	if (err) {
 		cp_lines_deinit(&b.lines);
 		return err;

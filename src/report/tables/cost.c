@@ -40,21 +40,29 @@ static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
 static void capture_row(const struct cp_record_info *info, const struct cp_record_totals *t,
 			const struct cp_look *look, struct cp_buf *text, struct cp_buf *out)
 {
+	uint64_t by_stops = t->samples > t->perf_samples ? t->samples - t->perf_samples : 0;
+
 	cp_buf_str(text, info->capture);
 	if (*info->capture_reason) {
 		cp_buf_str(text, ": ");
 		cp_escape(text, CP_ESCAPE_TERMINAL, info->capture_reason,
 			  strlen(info->capture_reason));
 	}
-	if (!strncmp(info->capture, "perf", 4)) {
+	if (!strncmp(info->capture, "perf", 4) && (t->perf_samples || !by_stops)) {
 		cp_buf_str(text, ": ");
 		cp_add_plural(text, t->perf_samples, "sample", "samples");
 		cp_buf_str(text, " without a stop");
 	}
-	if (t->samples > t->perf_samples && t->perf_left) {
-		cp_buf_str(text, ", ");
-		cp_add_count(text, t->samples - t->perf_samples);
-		cp_buf_str(text, " by stops, of ");
+	if (by_stops && (t->perf_samples || t->perf_left || !strncmp(info->capture, "perf", 4))) {
+		cp_buf_str(text, t->perf_samples ? ", " : ": ");
+		if (t->perf_samples)
+			cp_add_count(text, by_stops);
+		else
+			cp_add_plural(text, by_stops, "sample", "samples");
+		cp_buf_str(text, " by stops");
+	}
+	if (by_stops && t->perf_left) {
+		cp_buf_str(text, ", of ");
 		cp_add_plural(text, t->perf_left, "thread", "threads");
 		cp_buf_str(text, " whose stacks were too deep, or whose time the kernel told "
 				 "too little of");
