@@ -50,6 +50,7 @@ enum cp_type_kind {
 #define CP_TYPE_UNNAMED 512u
 #define CP_TYPE_CLASS 1024u /* STRUCT: declared as a class */
 #define CP_TYPE_BFLOAT 2048u /* FLOAT of two bytes: the upper half of a float, not IEEE's half */
+#define CP_TYPE_ASKED 4096u /* ARRAY: elements asked for, so characters behind a NUL, too */
 
 /* The location of a number, or an expression that makes it. */
 struct cp_type_bound;

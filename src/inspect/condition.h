@@ -49,7 +49,7 @@ enum cp_operator {
 	CP_OP_ADDRESS,
 	CP_OP_CAST, /* (text)a, {text}a */
 	CP_OP_AT,
-	CP_OP_SIZEOF, /* of a, or of the type `text` */
+	CP_OP_SIZEOF, /* of the type `text`, or of a where there is none */
 	CP_OP_OFFSETOF, /* of the member a in the type `text` */
 	CP_OP_REPEAT, /* a@b */
 	CP_OP_RANGE, /* a[b..c] */

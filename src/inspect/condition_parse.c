@@ -440,6 +440,39 @@ static const char *type_ahead(const struct parser *p, char closing, bool operand
 	return end;
 }
 
+/* `x[3]`, which is an array of types or an element; NULL: it is no element. */
+static const struct cp_condition_node *element_too(struct parser p, unsigned depth)
+{
+	const struct cp_condition_node *n = postfix(&p, depth + 1);
+
+	if (!p.error && is_mark(&p, ")"))
+		return n;
+	cp_error_free(p.error);
+	return NULL;
+}
+
+/* What comes behind `sizeof`. */
+static const struct cp_condition_node *size_of(struct parser *p, unsigned depth)
+{
+	const struct cp_condition_node *element = NULL;
+	struct cp_condition_node *n;
+	struct parser before = *p;
+	const char *end;
+
+	end = take(p, "(") ? type_ahead(p, ')', false) : NULL;
+	if (!end) {
+		before.error = p->error;
+		*p = before;
+		return node(p, CP_OP_SIZEOF, unary(p, depth + 1), NULL);
+	}
+	if (p->expression && p->token.kind == TOKEN_NAME && end[-1] == ']')
+		element = element_too(*p, depth);
+	n = with_type(p, CP_OP_SIZEOF, end, ")");
+	if (n)
+		n->a = element;
+	return n;
+}
+
 /* A cast, `{type} address`, sizeof, offsetof; NULL: it is none of them. */
 static const struct cp_condition_node *of_type(struct parser *p, unsigned depth)
 {
@@ -466,13 +499,7 @@ static const struct cp_condition_node *of_type(struct parser *p, unsigned depth)
 	}
 	if (is_name && !strcmp(p->token.text, "sizeof")) {
 		next(p);
-		before = *p;
-		end = take(p, "(") ? type_ahead(p, ')', false) : NULL;
-		if (end)
-			return with_type(p, CP_OP_SIZEOF, end, ")");
-		before.error = p->error;
-		*p = before;
-		return node(p, CP_OP_SIZEOF, unary(p, depth + 1), NULL);
+		return size_of(p, depth);
 	}
 	if (is_name && !strcmp(p->token.text, "offsetof")) {
 		next(p);

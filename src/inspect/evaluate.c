@@ -317,7 +317,7 @@ static CP_ERROR row(struct evaluation *e, const struct cp_thing *first, int64_t 
 	if (!first->in_memory || first->bits)
 		return cp_error_new(CP_ERR_USAGE, 0, "it is not in memory, so nothing follows it");
 	*ret = *first;
-	ret->type = cp_type_array_of(e->env->arena, first->type, (uint64_t)count);
+	ret->type = cp_type_elements_of(e->env->arena, first->type, (uint64_t)count);
 	return ret->type ? NULL : cp_error_nomem();
 }
 
@@ -528,11 +528,15 @@ static CP_ERROR size_of(struct evaluation *e, const struct cp_condition_node *n,
 			struct cp_thing *ret)
 {
 	const struct cp_type *type = NULL;
+	struct cp_error *err = NULL;
 	struct cp_thing a;
 
-	if (n->text) {
-		CP_TRY(type_or_variable(e, n->text, &type));
-	} else {
+	if (n->text)
+		err = type_or_variable(e, n->text, &type);
+	if (err && (!n->a || err->code != CP_ERR_NOT_FOUND))
+		return err;
+	if (!n->text || err) {
+		cp_error_free(err);
 		CP_TRY(evaluate(e, n->a, &a));
 		type = a.type;
 	}

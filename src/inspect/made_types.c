@@ -46,8 +46,7 @@ const struct cp_type *cp_type_member_pointer_to(struct cp_arena *arena,
 	return t;
 }
 
-const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
-				       uint64_t count)
+static struct cp_type *array(struct cp_arena *arena, const struct cp_type *element, uint64_t count)
 {
 	const struct cp_type *of = cp_type_strip(element);
 	struct cp_type *t = cp_arena_alloc(arena, sizeof(*t));
@@ -56,6 +55,8 @@ const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_t
 
 	if (!t || !text)
 		return NULL;
+	if (of && of->flags & CP_TYPE_DECLARED)
+		of = cp_type_complete(cp_type_image(of), of);
 	*t = (struct cp_type){
 		.kind = CP_TYPE_ARRAY, .flags = CP_TYPE_COUNTED, .target = element, .count = count
 	};
@@ -68,6 +69,22 @@ const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_t
 		 split ? element->text + split : "");
 	t->text = text;
 	t->split = (uint32_t)(split ? split + (element->text[split - 1] != '*') : 0);
+	return t;
+}
+
+const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
+				       uint64_t count)
+{
+	return array(arena, element, count);
+}
+
+const struct cp_type *cp_type_elements_of(struct cp_arena *arena, const struct cp_type *element,
+					  uint64_t count)
+{
+	struct cp_type *t = array(arena, element, count);
+
+	if (t)
+		t->flags |= CP_TYPE_ASKED;
 	return t;
 }
 

@@ -12,6 +12,10 @@
 const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target);
 const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
 				       uint64_t count);
+/* The same of elements that were asked for by number: of characters, what is behind a NUL
+ * counts, too. */
+const struct cp_type *cp_type_elements_of(struct cp_arena *arena, const struct cp_type *element,
+					  uint64_t count);
 /* A function of that result; what it takes is spelt so, `(int, char *)`, and not looked at. */
 const struct cp_type *cp_type_function_of(struct cp_arena *arena, const struct cp_type *result,
 					  const char *takes, size_t size);

@@ -83,7 +83,7 @@ static void print_float(struct cp_buf *out, const cprof_value *v)
 
 /* ---- text ---- */
 
-/* Prints bytes as between quotes in C. */
+/* Prints bytes as between quotes in C, where a digit would belong to a \0 before it. */
 static void print_escaped(struct cp_buf *out, const char *bytes, size_t size, char quote)
 {
 	static const char special[] = "\n\t\r\a\b\f\v", names[] = "ntrabfv";
@@ -100,6 +100,8 @@ static void print_escaped(struct cp_buf *out, const char *bytes, size_t size, ch
 		cp_buf_u8(out, at	  ? (uint8_t)names[at - special]
 			       : bytes[i] ? (uint8_t)bytes[i]
 					  : '0');
+		if (!bytes[i] && i + 1 < size && bytes[i + 1] >= '0' && bytes[i + 1] <= '9')
+			cp_buf_str(out, "00");
 	}
 	cp_escape(out, CP_ESCAPE_TERMINAL, bytes + plain, size - plain);
 }

@@ -412,7 +412,7 @@ static CP_ERROR ask_range(struct question *q, struct cp_shape_scope *scope, bool
 	q->found = (struct cp_thing){ .error = g.error, .source = CPROF_SOURCE_MEMORY };
 	if (g.error)
 		return NULL;
-	q->found.type = cp_type_array_of(q->env->arena, g.type, g.count);
+	q->found.type = cp_type_elements_of(q->env->arena, g.type, g.count);
 	q->found.bytes = g.bytes;
 	q->found.size = g.size * g.count;
 	return q->found.type ? NULL : cp_error_nomem();

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "inspect/bytes.h"
 #include "inspect/classify.h"
 #include "inspect/made_types.h"
@@ -24,14 +25,9 @@
 
 /* ---- text ---- */
 
-/* Text that begins with what is at hand; `whole`: it can't go on behind that. */
-static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, bool whole)
+static void set_characters(struct cp_build *b, cprof_value *v, struct cp_bytes from,
+			   uint64_t length)
 {
-	const uint8_t *end = from.size ? memchr(from.at, 0, from.size) : NULL;
-	uint64_t length = end ? (uint64_t)(end - from.at) : from.size;
-
-	cp_note_text(b, v, from.at, whole);
-	v->cut = !end && !whole;
 	if (length > b->limits->string) {
 		length = b->limits->string;
 		v->cut = true;
@@ -42,6 +38,17 @@ static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, b
 	v->u.text.bytes = cp_arena_copy(b->arena, from.at, length);
 	if (!v->u.text.bytes)
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+}
+
+/* Text that begins with what is at hand, up to a NUL; `whole`: it can't go on behind that. */
+static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, bool whole)
+{
+	const uint8_t *end = from.size ? memchr(from.at, 0, from.size) : NULL;
+	uint64_t length = end ? (uint64_t)(end - from.at) : from.size;
+
+	cp_note_text(b, v, from.at, whole);
+	v->cut = !end && !whole;
+	set_characters(b, v, from, length);
 }
 
 /* ---- what has parts ---- */
@@ -358,6 +365,30 @@ static bool is_text(const struct cp_type *t)
 	return of && of->name && !strcmp(of->name, "char");
 }
 
+/* Has it something to say behind a NUL: as what was asked for by number, or as a constant,
+ * whose characters were all written, which those of a buffer need not be? */
+static bool goes_behind_nul(const struct cp_build *b, const struct cp_type *t)
+{
+	return t->flags & CP_TYPE_ASKED ||
+	       (b->live && t->target->text && cp_starts_with(t->target->text, "const "));
+}
+
+/* Characters of `wide` bytes, or 0: of one, up to the last one that is not NUL. */
+static void set_behind_nul(struct cp_build *b, cprof_value *v, struct cp_bytes from, uint64_t wide)
+{
+	const uint64_t unit = wide ? wide : 1, most = b->limits->string;
+	uint64_t n = from.size / unit;
+
+	cp_note_depends(b);
+	while (n && !cp_build_number(from.at + (n - 1) * unit, unit))
+		n--;
+	if (wide)
+		cp_build_wide(b, v, from, unit, n < most ? n : most);
+	else
+		set_characters(b, v, from, n);
+	v->cut |= n > most;
+}
+
 static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			struct cp_bytes from, unsigned depth, unsigned hops)
 {
@@ -368,6 +399,10 @@ static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type
 	/* Text up to a NUL, as where a pointer leads to. */
 	if (flexible && is_text(t) && !from.size && from.address && cp_build_is_whole(b))
 		from = cp_build_memory(b, from.address, b->limits->string + UINT64_C(1), &tried);
+	if ((wide || is_text(t)) && from.size == t->size && !from.gaps && goes_behind_nul(b, t)) {
+		set_behind_nul(b, v, from, wide);
+		return;
+	}
 	if (wide && from.size && !from.gaps) {
 		set_wide(b, v, from, wide, from.size == t->size);
 		return;

@@ -44,6 +44,14 @@ judge() {
 			server.f
 			server.text
 			server.text[1]
+			buffer
+			buffer[2..6] || buffer[2]@5
+			buffer[0]@12
+			marks
+			*marks@2
+			sizeof(marks) / sizeof(marks[0])
+			sizeof(spelt[0])
+			sizeof(struct node[3])
 			server.color
 			server.ports[1..4] || server.ports[1]@4
 			server.ports[2]@3
@@ -115,6 +123,9 @@ judge() {
 		END
 		# What begins with a number is no option.
 		[ "$("$CPROF" inspect "$pid" '-7 / 2')" = '-7 / 2 = -3' ]
+		inspect marks spelt
+		[ "$(jq -r '.[].type' json | tr -d ' ')" = "$(gdb -q -nx -batch -ex 'whatis marks' -ex 'whatis spelt' statics |
+			sed -n 's/^type = //p' | tr -d ' ')" ]
 		finish
 	done
 }
@@ -323,7 +334,7 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 	begin statics
 	"$CPROF" inspect --json --globals "$pid" >json
 	jq -r '.[].expression' json | sort | tr '\n' ' ' >got
-	diff -w got - <<<"byte commands counter counter each fixed function huge keep largest letter main()::calls matrix nothing numbers of_other()::calls own pointer server single small truth turned words"
+	diff -w got - <<<"buffer byte commands counter counter each fixed function huge keep largest letter main()::calls marks matrix nothing numbers of_other()::calls own pointer server single small spelt truth turned words"
 	[ "$("$CPROF" inspect --globals='ma*x' "$pid")" = "matrix = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}" ]
 	separately "$CPROF" inspect --globals='no_such*' "$pid"
 	assert_failure 1

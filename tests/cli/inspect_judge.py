@@ -98,6 +98,7 @@ def main(pid, path, function=None, program=None):
             print(f"apart: {expression}: {ours.get(expression, {}).get('error', 'nothing')}, not {said['value']}")
             continue
         one, comparison = ours[expression], Inspected()
+        comparison.ended_by_nul = not (".." in expression or "@" in expression or one["type"].startswith("const char ["))
         comparison.value("", one["value"], said["value"])
         if one["address"] and said["address"] and int(one["address"], 16) != said["address"]:
             comparison.apart.append(("&", one["address"], hex(said["address"])))

@@ -23,6 +23,7 @@ class Comparison:
     """Of one value: leaves that are the same, and differences."""
 
     moves = True # the program was started twice
+    ended_by_nul = True # texts in arrays of characters
 
     def __init__(self):
         self.same = self.moved = 0
@@ -84,7 +85,8 @@ class Comparison:
                 for i, (a, b) in enumerate(zip(ours, theirs)):
                     self.value(f"{path}[{i}]", a, b)
             elif isinstance(ours, str) and None not in theirs:
-                ended = bytes(b & 255 for b in theirs).split(b"\0")[0]
+                said = bytes(b & 255 for b in theirs)
+                ended = said.split(b"\0")[0] if self.ended_by_nul else said.rstrip(b"\0")
                 self.leaf(path, ours.encode()[:64], ended[:64])
         elif isinstance(ours, str):
             self.leaf(path, ours, str(theirs) if abs(theirs) > 1 << 53 else hex(theirs))

@@ -170,12 +170,31 @@ static void spell_pointer(struct cp_unit *unit, struct cp_type *t, const char *m
 	keep_spelling(unit, t, &s);
 }
 
+/* Is it an array whose elements say that word? gcc has a constant array of constants. */
+static bool has_qualified(const struct cp_type *array, const char *word)
+{
+	const struct cp_type *e = array;
+	size_t size = strlen(word), length;
+
+	while (e && e->kind == CP_TYPE_ARRAY)
+		e = e->target;
+	if (e == array || !e || e->kind != CP_TYPE_ALIAS || e->name || !e->text)
+		return false;
+	length = e->split ? e->split : strlen(e->text);
+	if (e->target && e->target->kind == CP_TYPE_POINTER)
+		return length > size && !strncmp(e->text + length - size, word, size);
+	return !strncmp(e->text, word, size);
+}
+
 static void spell_qualified(struct cp_unit *unit, struct cp_type *t, const char *word)
 {
 	struct spelling s = { 0 };
 	const struct cp_type *target = t->target;
 
-	if (!target || (target->kind != CP_TYPE_POINTER && target->kind != CP_TYPE_REFERENCE)) {
+	if (has_qualified(target, word)) {
+		spell_target(&s, target);
+	} else if (!target ||
+		   (target->kind != CP_TYPE_POINTER && target->kind != CP_TYPE_REFERENCE)) {
 		cp_buf_str(&s.before, word);
 		cp_buf_u8(&s.before, ' ');
 		spell_target(&s, target);

@@ -232,7 +232,7 @@ class Agreement:
             data = b"".join((item["number"] & (1 << 8 * unit) - 1).to_bytes(unit, "little") for item in items)
             text = data.decode({1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[unit], errors="replace").rstrip("\0")
             mine = raw(ours).decode("latin-1" if unit == 1 else "utf-8").rstrip("\0")
-            self.same(where, mine[:64], text[:64])
+            self.same(where, mine[:64].rstrip("\0"), text[:64])
         elif isinstance(ours, list):
             if len(ours) < min(theirs["length"], 64):
                 self.leaf(APART, where + " length", len(ours), theirs["length"])

@@ -39,6 +39,16 @@ class Program:
         return self.process.wait()
 
 
+class Stranger:
+    """One that ran before, and goes on."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def end(self):
+        pass
+
+
 def inspect(*arguments):
     run = subprocess.run([CPROF, "inspect", "--json", "--depth=8", *arguments], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, check=False)
@@ -141,10 +151,20 @@ def frame_by_frame(pid, frames, agreement, truth, stop):
             agreement.variable(f"#{said['frame']} {function}: {name}", "local", value, None)
 
 
-def judge(program, language, truth, options):
+def judge_expressions(pid, path, language, agreement):
+    """Those that the file has, a line each."""
+    with open(path, encoding="utf-8") as file:
+        texts = file.read().splitlines()
+    with tempfile.TemporaryDirectory() as directory:
+        _, statics = gdbs(pid, texts, directory, language)
+    ours = {v["expression"]: v for v in inspect(str(pid), "--", *texts)}
+    for said in statics:
+        agreement.variable(said["static"], "expression", ours.get(said["static"]), said["value"])
+
+
+def judge(running, language, truth, options):
     """The agreement, and the truth by gdb."""
     agreement = Agreement()
-    running = Program(program)
     try:
         pid = running.pid
         ours = {v["expression"]: v for v in inspect("--globals", str(pid))}
@@ -167,8 +187,18 @@ def main():
     parser.add_argument("--stop", action="store_true", help="hold the process meanwhile: all registers are known")
     parser.add_argument("--least", type=int, default=0, help="equal values, or it fails")
     parser.add_argument("language", choices=["c", "cpp", "rust"])
-    parser.add_argument("compiler", nargs="+", help="with options, the first without optimisation")
+    parser.add_argument("--pid", type=int, help="of a program that runs, instead of compilers")
+    parser.add_argument("--expressions", help="with --pid: a file of them, a line each, instead of its variables")
+    parser.add_argument("compiler", nargs="*", help="with options, the first without optimisation")
     options = parser.parse_args()
+    if options.pid:
+        agreement = Agreement()
+        if options.expressions:
+            judge_expressions(options.pid, options.expressions, options.language, agreement)
+            agreement.tell(options.show.split(","))
+        else:
+            agreement, _ = judge(Stranger(options.pid), options.language, None, options)
+        sys.exit(not (agreement.good() and agreement.leaves["equal"] >= options.least))
     truth, good = None, True
     with tempfile.TemporaryDirectory() as directory:
         source = os.path.join(directory, "program." + {"rust": "rs"}.get(options.language, options.language))
@@ -178,7 +208,7 @@ def main():
         for compiler in options.compiler:
             print(f"{options.language}: {compiler}")
             subprocess.run([*compiler.split(), "-o", program, source], check=True)
-            agreement, said = judge(program, options.language, truth, options)
+            agreement, said = judge(Program(program), options.language, truth, options)
             truth = truth or said
             good = good and agreement.good() and agreement.leaves["equal"] >= options.least
     sys.exit(not good)
