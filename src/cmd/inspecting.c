@@ -583,19 +583,13 @@ static int by_program(const void *a, const void *b)
 /* The C library and the dynamic linker, which may have several names. */
 static void find_library(struct cp_inspected *in)
 {
-	struct cp_vaddr at;
 	struct cp_object *o;
 
 	in->threads.memory = &in->memory;
 	cp_vec_for_each(&in->objects.list, o) {
 		const struct cp_placed_image placed = { o->image, o->bias };
-		const char *name = cp_basename(o->path);
 
-		if (!strncmp(name, "libc", 4) &&
-		    cp_image_variable(o->image, "_thread_db_pthread_tid", &at))
-			in->threads.libc = placed;
-		if (!strncmp(name, "ld", 2) && cp_image_variable(o->image, "_rtld_global", &at))
-			in->threads.linker = placed;
+		cp_thread_library_meet(&in->threads, &placed, o->path, o->program);
 	}
 }
 

@@ -157,6 +157,15 @@ bool cp_image_is_64bit(const struct cp_image *image)
 	return image->elf->is_64bit;
 }
 
+bool cp_image_has_interpreter(const struct cp_image *image)
+{
+	const Elf64_Phdr *p = image->elf->segments, *end = cp_elf_segments_end(image->elf);
+
+	while (p < end && p->p_type != PT_INTERP)
+		p++;
+	return p < end;
+}
+
 bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, struct cp_vaddr *ret)
 {
 	const Elf64_Phdr *p = image->elf->segments, *end = cp_elf_segments_end(image->elf);

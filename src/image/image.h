@@ -156,6 +156,9 @@ bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr 
  * left out that it is there. False where symbols don't tell. */
 bool cp_image_lacks_thread_local(struct cp_image *image, const char *name);
 
+/* Is there a dynamic linker that a program of it is begun with? */
+bool cp_image_has_interpreter(const struct cp_image *image);
+
 /* The parts of segments that can still be written to when the program runs (not
  * those that are only relocated), up to `max`; answers how many there are. */
 size_t cp_image_writable(const struct cp_image *image, struct cp_vaddr *starts, uint64_t *sizes,

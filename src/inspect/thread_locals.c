@@ -4,6 +4,7 @@
  * members are that lead to a thread's variables:
  *
  *     _rtld_global._dl_stack_user -> list of struct pthread -> the one with our tid
+ *     (of a program that is linked statically: _dl_stack_user, without _rtld_global)
  *     its dtv[module] -> the module's variables of that thread, once it used one
  *     _r_debug -> list of struct link_map -> the module's number, and how far below the
  *                 thread's struct its variables are, where they are there from the start
@@ -14,6 +15,8 @@
 #include "inspect/thread_locals.h"
 
 #include <cprof/value.h>
+
+#include "base/text.h"
 
 #include "image/jit.h"
 
@@ -46,18 +49,44 @@ static bool member(const struct cp_thread_library *l, const char *name, struct m
 	return at && cp_read_exact(l->memory, at, ret, sizeof(*ret)) && ret->offset < 65536;
 }
 
-/* The struct pthread of a thread in one of the lists; 0: it is not there. */
-static uint64_t find_in(const struct cp_thread_library *l, const char *list, pid_t tid)
+void cp_thread_library_meet(struct cp_thread_library *library, const struct cp_placed_image *of,
+			    const char *path, bool program)
 {
-	struct member head, link, id;
-	uint64_t global = symbol(&l->linker, "_rtld_global"), first, at;
+	const char *name = cp_basename(path);
+	struct cp_vaddr at;
+
+	program = program && !cp_image_has_interpreter(of->image);
+	if ((program || cp_starts_with(name, "libc")) &&
+	    cp_image_variable(of->image, "_thread_db_pthread_tid", &at))
+		library->libc = *of;
+	if (cp_starts_with(name, "ld") && cp_image_variable(of->image, "_rtld_global", &at))
+		library->linker = *of;
+	else if (program && cp_image_variable(of->image, "_dl_stack_user", &at))
+		library->linker = *of;
+}
+
+/* Where a list of threads begins; 0: not known. */
+static uint64_t list_of(const struct cp_thread_library *l, const char *name, const char *within)
+{
+	uint64_t global = symbol(&l->linker, "_rtld_global");
+	struct member head;
+
+	if (!global)
+		return symbol(&l->linker, name);
+	return member(l, within, &head) ? global + head.offset : 0;
+}
+
+/* The struct pthread of a thread in the list that begins at `first`; 0: it is not there. */
+static uint64_t find_in(const struct cp_thread_library *l, uint64_t first, pid_t tid)
+{
+	struct member link, id;
 	int32_t found;
+	uint64_t at;
 	unsigned i;
 
-	if (!global || !member(l, list, &head) || !member(l, "_thread_db_pthread_list", &link) ||
+	if (!first || !member(l, "_thread_db_pthread_list", &link) ||
 	    !member(l, "_thread_db_pthread_tid", &id))
 		return 0;
-	first = global + head.offset;
 	for (i = 0, at = word_at(l, first); at && at != first && i < THREADS_MAX; i++) {
 		if (cp_read_exact(l->memory, at - link.offset + id.offset, &found, sizeof(found)) &&
 		    found == tid)
@@ -79,7 +108,8 @@ static uint64_t link_map_of(const struct cp_thread_library *l, const struct cp_p
 			return at;
 		at = word_at(l, at + 24);
 	}
-	return 0;
+	/* Linked statically, a program has one that no list for debuggers tells of. */
+	return program ? word_at(l, symbol(&l->linker, "_dl_ns")) : 0;
 }
 
 uint8_t cp_thread_local(const struct cp_thread_library *l, pid_t tid,
@@ -89,9 +119,13 @@ uint8_t cp_thread_local(const struct cp_thread_library *l, pid_t tid,
 	uint64_t thread, map = link_map_of(l, of, program), number, below, block;
 	struct member id, distance, table, slot;
 
-	thread = find_in(l, "_thread_db_rtld_global__dl_stack_user", tid);
+	thread = find_in(l, list_of(l, "_dl_stack_user", "_thread_db_rtld_global__dl_stack_user"),
+			 tid);
 	if (!thread)
-		thread = find_in(l, "_thread_db_rtld_global__dl_stack_used", tid);
+		thread = find_in(l,
+				 list_of(l, "_dl_stack_used",
+					 "_thread_db_rtld_global__dl_stack_used"),
+				 tid);
 	if (!thread || !map || !member(l, "_thread_db_link_map_l_tls_modid", &id) ||
 	    !member(l, "_thread_db_link_map_l_tls_offset", &distance) ||
 	    !member(l, "_thread_db_pthread_dtvp", &table) ||

@@ -17,8 +17,13 @@ struct cp_placed_image {
 
 struct cp_thread_library {
 	const struct cp_reader *memory;
-	struct cp_placed_image libc, linker; /* glibc's; image NULL: there is none */
+	/* glibc's; image NULL: there is none. Both are the program that is linked statically. */
+	struct cp_placed_image libc, linker;
 };
+
+/* Takes note of one of the process's images, if it is one of the library's. */
+void cp_thread_library_meet(struct cp_thread_library *library, const struct cp_placed_image *of,
+			    const char *path, bool program);
 
 /* The address of the thread-local variable at `offset` of image `of`, whose process
  * `program` began. Answers a cprof_value_error. */

@@ -134,19 +134,23 @@ both_said() { [ "$(grep -c thread said)" = 2 ]; }
 
 @test "threads have their own, and nobody is stopped for it" {
 	needs gcc jq
-	build_c gcc -g -O0
-	begin statics
-	until_true both_said
-	"$CPROF" inspect --json --thread=all "$pid" own each >json
-	jq -c '.[] | [.expression, .value]' json | sort >got
-	diff got - <<-'END'
-		["each",20]
-		["each",30]
-		["each",5]
-		["own",1]
-		["own",2]
-		["own",3]
-	END
+	local how
+	for how in -static-pie -static -pie; do
+		build_c gcc -g -O0 $how
+		begin statics
+		until_true both_said
+		"$CPROF" inspect --json --thread=all "$pid" own each >json
+		jq -c '.[] | [.expression, .value]' json | sort >got
+		diff got - <<-'END'
+			["each",20]
+			["each",30]
+			["each",5]
+			["own",1]
+			["own",2]
+			["own",3]
+		END
+		[ $how = -pie ] || finish
+	done
 	inspect --thread=third own
 	[ "$(jq -c '.[0].value' json)" = 3 ]
 	[ "$("$CPROF" inspect --thread="$pid" "$pid" own)" = "own = 1" ]

@@ -112,22 +112,14 @@ bool engine_find_symbol(const cprof_process *p, const char *name, struct cp_thin
 static struct cp_thread_library thread_library(const cprof_process *p)
 {
 	struct cp_thread_library library = { .memory = &p->memory };
-	struct cp_vaddr at;
 	size_t i;
 
 	for (i = 0; i < p->images.count; i++) {
 		const cprof_image *in = p->images.items[i];
 		const struct cp_placed_image placed = { in->assembly->image, in->bias };
-		const char *name = cp_basename(in->assembly->path);
 
-		if (!in->mapped || !placed.image)
-			continue;
-		if (cp_starts_with(name, "libc") &&
-		    cp_image_variable(placed.image, "_thread_db_pthread_tid", &at))
-			library.libc = placed;
-		if (cp_starts_with(name, "ld") &&
-		    cp_image_variable(placed.image, "_rtld_global", &at))
-			library.linker = placed;
+		if (in->mapped && placed.image)
+			cp_thread_library_meet(&library, &placed, in->assembly->path, is_of(p, in));
 	}
 	return library;
 }

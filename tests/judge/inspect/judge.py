@@ -46,7 +46,7 @@ class Stranger:
         self.pid = pid
 
     def end(self):
-        pass
+        """It goes on."""
 
 
 def inspect(*arguments):
@@ -72,8 +72,9 @@ def gdbs(pid, names, directory, language):
     environment["GDB_LANGUAGE"] = {"c": "c", "cpp": "c++", "rust": "rust"}[language]
     skipped = []
     while True:
+        what = [os.environ["CORE_OF"]] if os.environ.get("CORE_OF") else ["-p"]
         run = subprocess.run(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex",
-                              "set auto-load no", "-p", str(pid), "-x", os.path.join(HERE, "said_by_gdb.py")],
+                              "set auto-load no", *what, str(pid), "-x", os.path.join(HERE, "said_by_gdb.py")],
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              check=False, env={**environment, "SKIPPED": "\n".join(skipped)},
                              preexec_fn=without_core)
@@ -130,7 +131,8 @@ def frame_by_frame(pid, frames, agreement, truth, stop):
         function = said["function"]
         if not said["variables"] or not function:
             continue
-        mine = visible(inspect(f"--frame={said['frame']}", *stop, str(pid)))
+        thread = [f"--thread={said['thread']}"] if os.environ.get("ALL_THREADS") else []
+        mine = visible(inspect(f"--frame={said['frame']}", *thread, *stop, str(pid)))
         seen = set()
         arguments = collections.Counter(v["name"] for v in said["variables"] if v["kind"] == "argument")
         for theirs in said["variables"]:
@@ -187,10 +189,13 @@ def main():
     parser.add_argument("--stop", action="store_true", help="hold the process meanwhile: all registers are known")
     parser.add_argument("--least", type=int, default=0, help="equal values, or it fails")
     parser.add_argument("language", choices=["c", "cpp", "rust"])
-    parser.add_argument("--pid", type=int, help="of a program that runs, instead of compilers")
+    parser.add_argument("--pid", help="of a program that runs, or a core file, instead of compilers")
+    parser.add_argument("--core-of", help="with --pid: the program that the core file is of")
+    parser.add_argument("--all-threads", action="store_true", help="the frames of each, not of the first alone")
     parser.add_argument("--expressions", help="with --pid: a file of them, a line each, instead of its variables")
     parser.add_argument("compiler", nargs="*", help="with options, the first without optimisation")
     options = parser.parse_args()
+    os.environ.update({"CORE_OF": options.core_of or "", "ALL_THREADS": "1" if options.all_threads else ""})
     if options.pid:
         agreement = Agreement()
         if options.expressions:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What gdb says of static variables, and of the variables of every frame of the first thread.
+"""What gdb says of static variables, and of the variables of every frame of the first thread, or with
+$ALL_THREADS of all.
 
 Runs inside gdb, for judge.py; $SAID names the file that is written, a JSON object a line:
 
     {"names": [...]}                           expressions that $EXPRESSIONS has, a line each
-    {"frame": n, "function": name, "variables": [{"name", "line", "kind", "value"}]}
+    {"thread": tid, "frame": n, "function": name, "variables": [{"name", "line", "kind", "value"}]}
 
 A value is {"is": what, ...}: int, enum, float, pointer, struct, array, gone, or not known
 ("failed"); with "pretty" where a printer of a library's knows it.
@@ -222,10 +223,12 @@ def main():
     if os.environ.get("GDB_LANGUAGE"):
         gdb.execute("set language " + os.environ["GDB_LANGUAGE"])
     threads = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
-    threads[0].switch()
     with open(os.environ["SAID"], "w", encoding="utf-8") as out:
-        for said in frames():
-            out.write(json.dumps(said) + "\n")
+        for thread in threads if os.environ.get("ALL_THREADS") else threads[:1]:
+            thread.switch()
+            for said in frames():
+                out.write(json.dumps({**said, "thread": thread.ptid[1]}) + "\n")
+        threads[0].switch()
         with open(os.environ["EXPRESSIONS"], encoding="utf-8") as file:
             for line in file:
                 name = line.rstrip("\n")
@@ -234,7 +237,8 @@ def main():
                 except (gdb.error, RuntimeError) as error:
                     value = {"is": "failed", "why": str(error)}
                 out.write(json.dumps({"static": name, "value": value}) + "\n")
-    gdb.execute("detach")
+    if not os.environ.get("CORE_OF"):
+        gdb.execute("detach")
 
 
 main()
