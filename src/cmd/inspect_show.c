@@ -239,7 +239,10 @@ CP_ERROR cp_inspect_one(struct cp_inspect *i, const char *text)
 		return cp_error_nomem();
 	return cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0,
 					  "%s: no debug information tells its type", text),
-			     "cast it: (int)%s, or *(struct node *)&%s", text, text);
+			     "cast it: (int)%s, *(double *)&%s, or, where another file tells of "
+			     "the type, *(struct node *)&%s; debug information that is "
+			     "elsewhere: --debug-dir=DIR",
+			     text, text, text);
 }
 
 /* ---- threads ---- */

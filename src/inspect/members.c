@@ -197,7 +197,11 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 						  "no debug information tells the type of what %s "
 						  "is looked for in",
 						  name),
-				     "cast it: ((struct node *)&NAME)->%s", name);
+				     "where another file tells of the type, cast it: "
+				     "((struct node *)&NAME)->%s; else read it by its distance: "
+				     "*(int *)((char *)&NAME + 8); debug information that is "
+				     "elsewhere: --debug-dir=DIR",
+				     name);
 	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return cp_error_new(CP_ERR_USAGE, 0,
 				    "what %s is looked for in is of type %s, which has no members",

@@ -327,6 +327,10 @@ gdb_says() {
 	assert_failure
 	[ "${stderr%%$'\n'*}" = 'cprof: server.port: no debug information tells the type of what port is looked for in' ]
 	grep -F 'cast it: ((struct node *)&NAME)->port' <<<"$stderr"
+	# What it says, done so: no type of the program's is needed.
+	way=$(grep -oF '*(int *)((char *)&NAME + 8)' <<<"$stderr")
+	way=${way/NAME/server} way=${way/ 8/ 4}
+	[ "$("$CPROF" inspect "$pid" "$way")" = "$way = 7" ]
 	for what in '*server' 'server[1]'; do
 		separately "$CPROF" inspect "$pid" "$what"
 		assert_failure
