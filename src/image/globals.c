@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "image/declared.h"
 #include "image/dwarf/attr.h"
 #include "image/dwarf/attrs.h"
 #include "image/dwarf/frames.h"
@@ -39,6 +40,7 @@ struct search {
 	const char *functions[CP_DWARF_DEPTH]; /* that the DIE is in, or NULL */
 	struct cp_mentions mentioned; /* units that may have such a name */
 	bool deep; /* into classes and functions */
+	bool declared; /* what is only declared, too, where a symbol tells its place */
 	int best; /* how well the name of what was found fits */
 	struct cp_text_near near;
 	bool failed;
@@ -387,6 +389,16 @@ static bool is_known(struct search *s, const struct cp_global *g)
 	return false;
 }
 
+/* Has what is only declared here a place by its symbol? */
+static bool is_placed(struct search *s, struct cp_unit *unit, const struct cp_die *die,
+		      const char *full, struct cp_variable *v)
+{
+	struct cp_die_name got = cp_unit_function_name(unit, die->offset, 0);
+
+	return cp_image_place_declared(s->image, got.linkage ? got.name : NULL, full, &s->to->arena,
+				       v);
+}
+
 static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die, unsigned depth,
 		const char *name)
 {
@@ -398,7 +410,8 @@ static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die
 	struct cp_die_place place;
 
 	if (match == NONE || match < s->best || s->to->list.count >= FOUND_MAX ||
-	    !cp_unit_variable(unit, die->offset, arena, &g.variable, &place)) {
+	    !cp_unit_variable(unit, die->offset, arena, &g.variable, &place) ||
+	    (s->declared && !is_placed(s, unit, die, full, &g.variable))) {
 		free(full);
 		return;
 	}
@@ -447,10 +460,10 @@ static void consider(struct search *s, struct cp_unit *unit, const struct cp_die
 	const char *name;
 
 	/* A declaration may have the value of a constant, nothing else. */
-	if (b->declaration.form && !b->const_value.form)
+	if (b->declaration.form ? !s->declared && !b->const_value.form : s->declared)
 		return;
 	/* What is in a function, and no static, is that function's. */
-	if (s->deep && !b->const_value.form && !b->location.form)
+	if (s->deep && !s->declared && !b->const_value.form && !b->location.form)
 		return;
 	name = name_of(unit, b, 0);
 	if (!name)
@@ -592,6 +605,11 @@ static void search(struct search *s)
 	if (!s->failed && all_gone(s)) {
 		s->deep = true;
 		search_all(s);
+	}
+	if (s->query->name && !s->to->list.count && !s->failed) {
+		s->declared = true;
+		search_all(s);
+		s->declared = false;
 	}
 	/* What most are is no function's. */
 	if (s->query->name && !s->to->list.count && !s->failed &&

@@ -167,7 +167,8 @@ static CP_ERROR member_named(struct evaluation *e, const struct cp_condition_nod
 
 		if (!other)
 			other = cp_member_count(e->env, &a, n->text, ret, &done);
-
+		if (!other && !done && !n->integer)
+			other = cp_member_static(e->env, a.type, n->text, ret, &done);
 		if (done)
 			cp_error_free(err);
 		if (done || !err)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/members.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "image/find.h"
+#include "image/typenames.h"
 #include "inspect/bases.h"
 #include "inspect/build.h"
 #include "inspect/number.h"
@@ -16,6 +20,7 @@
 
 #define SEARCH_DEPTH 16
 #define SEARCH_MAX 20000
+#define BASES_MAX 64 /* that are looked at for a static member */
 
 struct search {
 	const struct cp_expression_env *env;
@@ -229,6 +234,44 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	if (s.near.best)
 		cp_error_hint(err, "did you mean %s?", s.near.best);
 	return err;
+}
+
+static CP_ERROR static_within(const struct cp_expression_env *env, const struct cp_type *t,
+			      const char *name, unsigned *left, struct cp_thing *ret,
+			      bool *done_ret)
+{
+	const struct cp_type_details *d = cp_type_details(t);
+	const char *full = cp_type_full_name(t);
+	struct cp_error *err = NULL;
+	CP_FREE char *text = NULL;
+	uint32_t i;
+
+	if (!full || asprintf(&text, "::%s::%s", full, name) < 0)
+		return NULL;
+	err = env->variable(env->ctx, text, NULL, ret);
+	*done_ret = !err;
+	if (!err || err->code != CP_ERR_NOT_FOUND)
+		return err;
+	cp_error_free(err);
+	for (i = 0; d && i < d->member_count && !*done_ret && *left; i++) {
+		t = d->members[i].flags & CP_MEMBER_BASE ? completed(d->members[i].type) : NULL;
+		*left -= t != NULL;
+		if (t)
+			CP_TRY(static_within(env, t, name, left, ret, done_ret));
+	}
+	return NULL;
+}
+
+CP_ERROR cp_member_static(const struct cp_expression_env *env, const struct cp_type *type,
+			  const char *name, struct cp_thing *ret, bool *done_ret)
+{
+	const struct cp_type *t = type ? completed(type) : NULL;
+	unsigned left = BASES_MAX;
+
+	*done_ret = false;
+	if (!t || !(t->flags & CP_TYPE_CLASSES) || cp_name_last_part(name) != name)
+		return NULL;
+	return static_within(env, t, name, &left, ret, done_ret);
 }
 
 CP_ERROR cp_member_count(const struct cp_expression_env *env, const struct cp_thing *thing,

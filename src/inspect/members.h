@@ -12,6 +12,10 @@
 CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thing *thing,
 			const char *name, struct cp_thing *ret);
 
+/* A static member by name, of a class or of one of its bases; *done_ret false: it has none. */
+CP_ERROR cp_member_static(const struct cp_expression_env *env, const struct cp_type *type,
+			  const char *name, struct cp_thing *ret, bool *done_ret);
+
 /* `v.size`, `s.length()`, `m.empty()`: of what holds elements or text; *done_ret false: `name`
  * is none of that. */
 CP_ERROR cp_member_count(const struct cp_expression_env *env, const struct cp_thing *thing,

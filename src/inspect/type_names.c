@@ -198,6 +198,19 @@ CP_ERROR cp_enumerator_key(const struct cp_expression_env *env, const struct cp_
 
 /* ---- names ---- */
 
+/* `Derived::count`, of a base that has such a static member. */
+static bool is_inherited(const struct cp_expression_env *env, const char *name,
+			 struct cp_thing *ret)
+{
+	const char *last;
+	const struct cp_type *type = strchr(name, '(') ? NULL : cp_name_scope(env, name, &last);
+	bool done = false;
+
+	if (type)
+		cp_error_free(cp_member_static(env, type, last, ret, &done));
+	return done;
+}
+
 CP_ERROR cp_name_meant(const struct cp_expression_env *env, const char *name, const char *file,
 		       struct cp_thing *ret)
 {
@@ -218,7 +231,7 @@ CP_ERROR cp_name_meant(const struct cp_expression_env *env, const char *name, co
 		number.i = words[i].value;
 		return cp_number_thing(env, number, cp_number_type(number), ret);
 	}
-	if (!enumerator_named(env, name, ret))
+	if (!enumerator_named(env, name, ret) && !is_inherited(env, name, ret))
 		return err;
 	cp_error_free(err);
 	return NULL;

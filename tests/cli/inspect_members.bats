@@ -553,3 +553,63 @@ gdb_says() {
 	grep -E '\+[0-9a-fx]+$' shown
 	finish
 }
+
+# Where the file that defines one has no debug information, its symbol tells the place.
+@test "static members are found where they are only declared, of objects, and of bases" {
+	needs g++
+	cat >static.h <<-'END'
+		#include <cstdio>
+		#include <string>
+		namespace ns {
+		struct Foo {
+			static int count, row[3]; static const int limit = 7; static std::string name; static Foo *first;
+			static inline long kept = 12; static thread_local int own; struct In { static double rate; } in; int a;
+		};
+		template <typename T> struct Box { static T last; };
+		template <typename T> T Box<T>::last = T(9);
+		extern int plain;
+		}
+		struct Base { static int shared; virtual ~Base() {} };
+		struct Derived : Base { int d; };
+	END
+	cat >defines.cpp <<-'END'
+		#include "static.h"
+		int ns::Foo::count = 5, ns::Foo::row[3] = {1, 2, 3}, ns::plain = 21, Base::shared = 66;
+		thread_local int ns::Foo::own = 8;
+		std::string ns::Foo::name = "foo";
+		double ns::Foo::In::rate = 1.5;
+		ns::Foo *ns::Foo::first;
+	END
+	cat >uses.cpp <<-'END'
+		#include "static.h"
+		ns::Foo foo; ns::Box<int> box; Derived derived;
+		#define SHOW(how, what) std::printf(#what " = " how "\n", what);
+		int main()
+		{
+			foo.a = 33;
+			ns::Foo::first = &foo;
+			SHOW("%d", ns::Foo::count) SHOW("%d", foo.count) SHOW("%d", ns::Foo::row[1]) SHOW("%d", ns::Foo::limit)
+			SHOW("%d", foo.limit) SHOW("%d", ns::Foo::first->a) SHOW("%ld", foo.kept) SHOW("%d", ns::Foo::own)
+			SHOW("%g", ns::Foo::In::rate) SHOW("%g", foo.in.rate) SHOW("%d", box.last) SHOW("%d", Base::shared)
+			SHOW("%d", Derived::shared) SHOW("%d", derived.shared)
+		#ifndef __clang__ // which declares std::string only
+			std::printf("ns::Foo::name = \"%s\"\n", ns::Foo::name.c_str());
+		#endif
+			std::puts("ready");
+			std::fflush(stdout);
+			return getchar() + ns::plain;
+		}
+	END
+	g++ -c defines.cpp
+	for compiler in g++ "clang++ -std=c++17" "g++ -gdwarf-4"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -o static uses.cpp defines.o
+		begin static
+		grep -v ready said >expected
+		sed 's/ = .*//' expected | xargs -d '\n' "$CPROF" inspect "$pid" -- | diff expected -
+		finish
+	done
+	separately "$CPROF" inspect static foo.counted
+	[[ $stderr == *"Foo has no member counted"* ]]
+}
