@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/types.h"
+
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -98,16 +101,29 @@ static bool after_decltype(const char *text, size_t at)
 	return at >= 8 && !strncmp(text + at - 8, "decltype", 8);
 }
 
+/* "void (*pick<int>(char))(int)": what gives a pointer to a function, or a reference to an
+ * array, has its result type around it. */
+static bool is_around(const char *name, size_t at)
+{
+	return at && name[at - 1] == ' ' && (name[at + 1] == '*' || name[at + 1] == '&') &&
+	       !after_decltype(name, at);
+}
+
 static void find_params(const char *name, struct cp_name_parts *p)
 {
 	struct walk w = { name, p->size, 0, 0 };
 	size_t end;
 
+	p->start = 0;
 	p->params = p->end = p->size;
 	while (w.at < w.size) {
 		if (w.depth || name[w.at] != '(' ||
 		    (after_operator(name, w.at) && cp_name_operator(name, w.size, w.at))) {
 			step(&w);
+			continue;
+		}
+		if (!p->start && is_around(name, w.at)) {
+			p->start = w.at += 2;
 			continue;
 		}
 		end = closing(name, p->size, w.at);
@@ -120,25 +136,28 @@ static void find_params(const char *name, struct cp_name_parts *p)
 	}
 }
 
-/* True when the blank at `at` ends a result type: not in "f() const::g", nor
- * in what libiberty says in words, "vtable for X", "virtual thunk to X". */
+/* True when the blank at `at` ends a result type: not in "f() const::g", but behind
+ * "decltype(x)", nor in what libiberty says in words, "vtable for X", "virtual thunk to X". */
 static bool ends_type(const char *name, size_t at, bool *words)
 {
+	static const char computed[] = "decltype";
+
 	if ((at >= 3 && !strncmp(name + at - 3, " to", 3)) ||
 	    (at >= 4 && !strncmp(name + at - 4, " for", 4)))
 		*words = true;
-	return at && !*words && name[at - 1] != ')' && name[at + 1] != '(';
+	return at && !*words && name[at + 1] != '(' &&
+	       (name[at - 1] != ')' || !strncmp(name, computed, strlen(computed)));
 }
 
 /* Finds the parts before the parameters: the result type, the scope, the template
  * arguments. */
 static void find_scope(const char *name, struct cp_name_parts *p)
 {
-	struct walk w = { name, p->params, 0, 0 };
+	struct walk w = { name, p->params, p->start, 0 };
 	size_t open = 0;
 	bool words = false;
 
-	p->start = p->scope = 0;
+	p->scope = p->start;
 	p->plain = p->params;
 	while (w.at < p->params) {
 		if (after_operator(name, w.at)) {
@@ -146,6 +165,9 @@ static void find_scope(const char *name, struct cp_name_parts *p)
 			if (name[w.at] == ' ' || name[w.at] == '"')
 				break;
 			step(&w);
+			/* "operator< <int>" */
+			w.at += w.at + 1 < p->params && !w.depth && name[w.at] == ' ' &&
+				name[w.at + 1] == '<';
 			continue;
 		}
 		if (!w.depth && name[w.at] == ' ') {
@@ -159,7 +181,7 @@ static void find_scope(const char *name, struct cp_name_parts *p)
 		step(&w);
 		if (w.at == p->params && !w.depth && name[w.at - 1] == '>' && open > p->start &&
 		    (p->scope == p->start || open > p->scope + 2))
-			p->plain = open;
+			p->plain = open - (name[open - 1] == ' ');
 	}
 	if (words)
 		p->start = 0;
@@ -203,6 +225,41 @@ size_t cp_name_untag(char *to, const char *from, size_t size)
 			to[n++] = from[i++];
 	}
 	return n;
+}
+
+/* What a source calls a text, and what demanglers do. */
+static const struct {
+	const char *alias, *type;
+} texts[] = {
+	{ "std::string", "std::__cxx11::basic_string<char,std::char_traits<char>,"
+			 "std::allocator<char>>" },
+	{ "std::wstring", "std::__cxx11::basic_string<wchar_t,std::char_traits<wchar_t>,"
+			  "std::allocator<wchar_t>>" },
+	{ "std::string_view", "std::basic_string_view<char,std::char_traits<char>>" },
+};
+
+char *cp_name_spell_texts(const char *pattern)
+{
+	struct cp_buf spelt = { 0 };
+	size_t i, n;
+
+	while (*pattern) {
+		for (i = n = 0; i < CP_ARRAY_SIZE(texts) && !n; i++) {
+			n = strlen(texts[i].alias);
+			if (strncmp(pattern, texts[i].alias, n) != 0 || is_word(pattern[n]))
+				n = 0;
+			else
+				cp_buf_str(&spelt, texts[i].type);
+		}
+		if (!n)
+			cp_buf_u8(&spelt, (uint8_t)*pattern);
+		pattern += n ? n : 1;
+	}
+	cp_buf_u8(&spelt, 0);
+	if (!spelt.failed)
+		return (char *)spelt.bytes;
+	cp_buf_free(&spelt);
+	return NULL;
 }
 
 /* ---- globs ---- */

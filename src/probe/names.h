@@ -33,6 +33,10 @@ size_t cp_name_squeeze(char *to, const char *from, size_t size);
 /* Copies without the tags of an ABI, "[abi:cxx11]". */
 size_t cp_name_untag(char *to, const char *from, size_t size);
 
+/* A pattern without blanks with texts as demanglers have them, std::basic_string<...> for
+ * std::string, to be free()d; NULL without memory. */
+char *cp_name_spell_texts(const char *pattern);
+
 /* `*` is any text, `?` any character, `[...]` one of a set, `\` takes what
  * follows literally. A `[` that closes nothing, or `[]`, is itself. */
 bool cp_glob_match(const char *glob, const char *text, size_t size);

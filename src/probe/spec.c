@@ -29,6 +29,7 @@ struct entry {
 	char *text; /* owned: as it was written */
 	char *pattern; /* owned: what is compared, or NULL */
 	char *image; /* owned: behind an @, or NULL: in any image */
+	char *spelt; /* owned: the pattern with texts as demanglers have them; NULL: the same */
 	char *scoped; /* owned: the pattern, in whatever it may be; NULL: no other one */
 	enum kind kind;
 	bool exclude;
@@ -295,6 +296,7 @@ static CP_ERROR read_pattern(const char *spec, size_t at, const char *text, stru
 	cp_name_split(e->pattern, &parts);
 	e->params = parts.params < parts.size;
 	squeeze(e->pattern);
+	e->spelt = strstr(e->pattern, "std::") ? cp_name_spell_texts(e->pattern) : NULL;
 	return make_scoped(e);
 }
 
@@ -389,6 +391,7 @@ void cp_spec_destroy(struct cp_spec *spec)
 		free(e->text);
 		free(e->pattern);
 		free(e->image);
+		free(e->spelt);
 		free(e->scoped);
 		if (e->compiled)
 			regfree(&e->regex);
@@ -409,7 +412,8 @@ static bool same_text(const char *pattern, bool wild, const char *text, size_t s
 
 static bool same(const struct entry *e, const char *text, size_t size)
 {
-	return same_text(e->pattern, e->wild, text, size);
+	return same_text(e->pattern, e->wild, text, size) ||
+	       (e->spelt && same_text(e->spelt, e->wild, text, size));
 }
 
 /* A piece of a name, from `start` to `end`, is what the entry says: without

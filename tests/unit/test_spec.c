@@ -83,6 +83,24 @@ static void test_names(void)
 	NAMED("Foo::operator<", "Foo::operator<(Foo const&) const");
 	NO("Foo::operator<", "Foo::operator<<(int)");
 	NAMED("Foo::operator,", "Foo::operator,(Foo const&)");
+	/* Of templates, as c++filt -p has them of the symbols of libstdc++, LLVM and clang. */
+	NAMED("ns::operator<", "bool ns::operator< <int, char>(ns::A<int> const&, char)");
+	NAMED("ns::operator< <int, char>",
+	      "bool ns::operator< <int, char>(ns::A<int> const&, char)");
+	NO("ns::operator<<", "bool ns::operator< <int, char>(ns::A<int> const&, char)");
+	NAMED("ns::operator<<", "ns::S& ns::operator<< <ns::B>(ns::S&, ns::T<ns::B> const*)");
+	NAMED("std::__get_n<0ul, V&>", "decltype(auto) std::__get_n<0ul, V&>(V&)");
+	NAMED("std::construct_at<N>",
+	      "decltype (::new ((void*)(0)) N((declval<N>)())) std::construct_at<N>(N*, N&&)");
+	NAMED("ns::pick", "void (*ns::pick<int>(int))(char)");
+	NAMED("ns::pick<int>(int)", "void (*ns::pick<int>(int))(char)");
+	NAMED("ns::row<3>", "int (&ns::row<3>())[3]");
+	NAMED("std::forward<std::string>",
+	      "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >&& "
+	      "std::forward<std::__cxx11::basic_string<char, std::char_traits<char>, "
+	      "std::allocator<char> > >(std::remove_reference<int>::type&)");
+	NAMED("f(std::string_view)", "f(std::basic_string_view<char, std::char_traits<char> >)");
+	NAMED("f(std::string)", "f(std::string)");
 	NAMED("operator new[]", "operator new[](unsigned long)");
 	NAMED("operator new", "operator new(unsigned long)");
 	YES("operator*", "operator*(X, X)");
