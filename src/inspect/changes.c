@@ -83,11 +83,38 @@ static bool changed(const cprof_value *a, const cprof_value *b, unsigned depth)
 	return false;
 }
 
-bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now)
+/* Is it not in the argument itself? */
+static bool is_outside(const cprof_value *v, const struct cp_value_bytes *own)
 {
-	if (before->kind == CPROF_VALUE_STRING && now->kind == CPROF_VALUE_STRING)
-		return before->address == now->address && text_changed(before, now);
-	return before->kind == CPROF_VALUE_POINTER && now->kind == CPROF_VALUE_POINTER &&
-	       before->u.u == now->u.u && before->count && now->count &&
-	       items_changed(before, now, 0);
+	return v->address && (!own->address || v->address - own->address >= own->size);
+}
+
+static bool leads(const cprof_value *before, const cprof_value *now,
+		  const struct cp_value_bytes *own, unsigned depth)
+{
+	bool same = before->address == now->address, any = false;
+	uint32_t i;
+
+	if (before->kind != now->kind || depth > CP_VALUE_DEPTH)
+		return false;
+	if (before->kind == CPROF_VALUE_POINTER)
+		return before->u.u == now->u.u && before->count && now->count &&
+		       items_changed(before, now, 0);
+	if (before->kind == CPROF_VALUE_STRING)
+		return same && is_outside(before, own) && text_changed(before, now);
+	/* A span, a slice. */
+	if (before->kind == CPROF_VALUE_ARRAY)
+		return same && is_outside(before, own) && items_changed(before, now, 0);
+	/* One on the stack is not what it was. */
+	if (before->kind != CPROF_VALUE_STRUCT || own->address || before->count != now->count)
+		return false;
+	for (i = 0; i < before->count && !any; i++)
+		any = leads(&before->items[i], &now->items[i], own, depth + 1);
+	return any;
+}
+
+bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now,
+			      const struct cp_value_bytes *own)
+{
+	return leads(before, now, own, 0);
 }

@@ -153,9 +153,6 @@ const cprof_value *cp_signature_result(const struct cp_signature *signature,
 const cprof_value *cp_signature_locals(const struct cp_signature *signature,
 				       const struct cp_capture *capture, struct cp_vaddr site,
 				       struct cp_value_arena *arena, size_t *count_ret);
-/* An argument at two times: is what it leads to known both times, and not the same?
- * Not of what is in memory itself. */
-bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
 /* Names of parameters; NULL: there is no such one. */
 size_t cp_signature_named_count(const struct cp_signature *signature);
@@ -176,6 +173,10 @@ struct cp_value_bytes {
 	size_t size;
 	uint64_t address; /* 0: in registers */
 };
+/* An argument at two times, whose bytes are its `own`: is what it leads to known both times,
+ * and not the same? Not of what is in memory itself. */
+bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now,
+			      const struct cp_value_bytes *own);
 /* Bytes of an argument or the result as they were captured, in the arena;
  * false: not there. */
 bool cp_signature_bytes(const struct cp_signature *signature, const struct cp_capture *capture,

@@ -226,9 +226,12 @@ END
 @test "--changes: containers that a function only reads have not changed" {
 	needs g++
 	cat >reads.cpp <<'END'
+#include <array>
+#include <cstdio>
 #include <list>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -243,8 +246,24 @@ OWN int grows(std::map<int, int> &m, std::set<int> &s, std::vector<int> &v)
 	v.push_back(1);
 	return m.size() + s.size();
 }
+struct pointing { int *at; long n; };
+OWN int fills(std::span<int> s, std::string_view text, pointing p)
+{
+	s[1] = 20;
+	const_cast<char &>(text[0]) = 'H';
+	return *p.at = 5;
+}
+/* What a function does to its own copies is nobody's. */
+OWN int copies(std::array<int, 9> a, both b, pointing p, std::span<int> s)
+{
+	a[1] = b.v[0] = 20;
+	p.n++;
+	return s[a[0]];
+}
 int main()
 {
+	int row[] = { 1, 2, 3 }, one = 1;
+	char text[] = "hello";
 	std::map<int, int> m{ { 1, 2 } };
 	std::list<int> l{ 1, 2 };
 	std::set<int> s{ 3 }, none;
@@ -252,14 +271,18 @@ int main()
 	std::vector<int> v{ 5 };
 	both w{ 1, { { 3, 4 } }, { 5 } };
 	reads(m, &w, l), empty(none, u), member(&w), grows(m, s, v);
+	fills(row, text, { &one, 1 }), copies({ 1 }, w, { &one, 1 }, row);
+	std::printf("{%d, %d, %d}\n\"%s\"\n{at=&%d, n=1}\n", row[0], row[1], row[2], text, one);
 }
 END
-	g++ -O0 -g -o reads reads.cpp
+	g++ -std=c++20 -O0 -g -o reads reads.cpp
 	for how in '' --elements --traps; do
 		# shellcheck disable=SC2086
-		"$CPROF" run -q $how -t reads,empty,member,grows -a -r --changes -o x.data -- ./reads
+		"$CPROF" run -q $how -t reads,empty,member,grows,fills,copies -a -r --changes -o x.data -- ./reads >printed
 		assert_equal "$("$CPROF" replay --json x.data | jq -c 'select(.event == "leave") |
 			[.function, [.changed[]?.name]]')" \
-			$'["reads",[]]\n["empty",[]]\n["member",["w"]]\n["grows",["m","v"]]'
+			$'["reads",[]]\n["empty",[]]\n["member",["w"]]\n["grows",["m","v"]]\n["fills",["s","text","p"]]\n["copies",[]]'
+		"$CPROF" replay --json x.data | jq -r 'select(.event == "leave" and .function == "fills") | .changed[].text' |
+			diff printed -
 	done
 }

@@ -405,11 +405,14 @@ const cprof_value *cprof_call_context_changed(cprof_call_context *handle, size_t
 {
 	const cprof_value *before = cprof_call_context_argument(handle, position);
 	struct engine_context *x = context_of(handle);
+	struct cp_value_bytes own;
 
 	if (!before)
 		return NULL;
 	read_now(x);
-	if (x->now && cp_value_leads_elsewhere(before, &x->now[position]))
+	if (!x->now || !engine_context_bytes(x, (int)position, &own))
+		own = (struct cp_value_bytes){ .address = UINT64_MAX };
+	if (x->now && cp_value_leads_elsewhere(before, &x->now[position], &own))
 		return &x->now[position];
 	x->error = CPROF_E_NOT_FOUND;
 	return NULL;
