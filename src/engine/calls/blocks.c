@@ -38,6 +38,7 @@
 #define BLOCK_MAX 512 /* they are read where they were written: in the caches */
 #define BATCH 256 /* records after which there is room for new ones */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
@@ -501,7 +502,18 @@ struct taking {
 	struct engine_clock clock;
 	struct cp_records at; /* a copy */
 	uint64_t position, last_ns; /* behind what was taken, and when that was */
-	struct cp_record_plain last; /* of that; .end 0: nothing yet */
+	/* Records in turn, each where it was read: to copy one takes longer than to read it. */
+	struct cp_record_plain of[4];
+	struct cp_record_plain *last; /* that was taken */
+	struct cp_record_plain *first; /* that is not */
+	struct cp_record_plain *free[2]; /* what may come behind it */
+	/* The last call that nothing happened in: the next one is often another of the same. */
+	struct {
+		uint64_t low_sp, sp, caller;
+		uint32_t enters, leaves; /* sites */
+		bool known; /* with what is around it now */
+		const cprof_image *from;
+	} again;
 };
 
 /* When a record was written, after the thread's last one; false: that is out of reach. */
@@ -515,14 +527,14 @@ static inline bool time_within(const struct taking *t, const struct cp_record_pl
 }
 
 /* The record at the position; false: none, or one that goes the way of hits. */
-static inline bool peek(struct taking *t, uint64_t position, struct cp_record_plain *ret)
+ALWAYS_INLINE bool peek(struct taking *t, uint64_t position, struct cp_record_plain *ret)
 {
 	return cp_records_peek(&t->at, position, t->clock.last.ticks, ret) == CP_PEEKED_PLAIN;
 }
 
 /* The one behind it, of which *is_one_ret says whether it is plain. False: it says that this
  * one is not so. */
-static inline bool peek_behind(struct taking *t, const struct cp_record_plain *r,
+ALWAYS_INLINE bool peek_behind(struct taking *t, const struct cp_record_plain *r,
 			       struct cp_record_plain *ret, bool *is_one_ret)
 {
 	enum cp_record_peeked what = cp_records_peek(&t->at, r->end, t->clock.last.ticks, ret);
@@ -535,6 +547,7 @@ static inline bool peek_behind(struct taking *t, const struct cp_record_plain *r
 struct leaf {
 	const struct cp_record_plain *begins, *ends;
 	const struct engine_plain_site *enters, *leaves;
+	uint64_t caller;
 };
 
 static inline bool tells_values(const struct engine_plain_site *site)
@@ -556,36 +569,26 @@ static inline bool find_leaf(const struct taking *t, struct leaf *ret)
 	       !tells_values(ret->leaves);
 }
 
-/* Is there room for a call's values, before the block is told? */
-static inline bool has_room(const struct taking *t, const struct leaf *l)
+/* Is it another call of the same, made and entered as plainly as the last one? */
+static inline bool is_again(const struct taking *t, const struct leaf *l)
 {
-	const struct engine_ring *ring = t->b->ring;
-
-	return ring->block.count < BLOCK_MAX &&
-	       (!l->enters->valued || engine_valued_fits(ring, l->enters->valued, l->begins)) &&
-	       (!l->leaves->valued || engine_valued_fits(ring, l->leaves->valued, l->ends));
+	return t->again.known && l->begins->sp == t->again.low_sp &&
+	       l->ends->sp == t->again.low_sp && l->begins->site == t->again.enters &&
+	       l->ends->site == t->again.leaves && l->caller == t->again.caller;
 }
 
 /* The numbers of its arguments, and behind them those of its result; false: they go the way of
  * hits. */
-static bool read_numbers(const struct taking *t, const struct leaf *l, uint64_t sp,
-			 const uint64_t **ret)
+static inline bool read_numbers(const struct taking *t, const struct leaf *l, uint64_t sp,
+				const uint64_t **ret)
 {
-	const struct engine_valued *arguments = l->enters->valued, *result = l->leaves->valued;
-	cprof_process *p = t->b->thread->process;
+	const struct engine_valued_two both = { l->enters->valued, l->leaves->valued, l->begins,
+						l->ends };
 	cprof_session *s = t->b->session;
-	struct engine_ring *ring = t->b->ring;
-	struct engine_valued_told first, told;
 
-	if (arguments && !engine_valued_read(s, p, ring, arguments, l->begins, sp, &first))
-		return false;
-	if (result && !engine_valued_read(s, p, ring, result, l->ends, sp, &told)) {
-		if (arguments)
-			engine_valued_drop(ring, arguments);
-		return false;
-	}
-	*ret = arguments ? first.numbers : told.numbers;
-	return true;
+	if (!engine_valued_two_fit(t->b->ring, &both))
+		engine_blocks_tell(s, t->b->ring);
+	return engine_valued_read_two(s, t->b->thread->process, t->b->ring, &both, sp, ret);
 }
 
 static inline void set_numbers(cprof_call_event *e, const struct leaf *l, const uint64_t *numbers)
@@ -599,88 +602,116 @@ static inline void set_numbers(cprof_call_event *e, const struct leaf *l, const 
 		e->result_form = l->leaves->valued->form->values;
 }
 
+/* Is it made and entered as it should be? Then what is known of it is good for the next one. */
+static inline bool look_at_leaf(struct taking *t, const struct leaf *l, const struct cp_call *outer)
+{
+	uint64_t sp = engine_blocks_sp(t->b->thread, l->begins->sp);
+
+	t->again.known = false;
+	t->again.from = NULL;
+	if (!sp || !enters_plainly(t->b, l->enters, outer, sp) ||
+	    !is_made_plainly(t->b, outer, sp, l->caller, &t->again.from))
+		return false;
+	t->again.known = true;
+	t->again.low_sp = l->begins->sp;
+	t->again.sp = sp;
+	t->again.enters = l->begins->site;
+	t->again.leaves = l->ends->site;
+	t->again.caller = l->caller;
+	return true;
+}
+
 /* An event of a call that nothing happens in, of which the shadow stack need not know. False:
  * it is not as plain as that, and nothing was done. */
 static inline bool add_leaf(struct taking *t, const struct leaf *l, const struct cp_call *outer,
 			    uint64_t ns, uint64_t end_ns)
 {
-	const struct cp_record_plain *r = l->begins;
-	uint64_t sp = engine_blocks_sp(t->b->thread, r->sp), caller = r->words ? r->values[0] : 0;
 	bool valued = l->enters->valued || l->leaves->valued;
 	struct engine_ring *ring = t->b->ring;
-	const cprof_image *from = NULL;
 	const uint64_t *numbers = NULL;
 	cprof_call_event *e;
 
-	if (!sp || ns - ns % TIME_UNIT < t->b->thread->told_ns ||
-	    !enters_plainly(t->b, l->enters, outer, sp) ||
-	    !is_made_plainly(t->b, outer, sp, caller, &from))
-		return false;
-	if (valued ? !has_room(t, l) : ring->block.count == BLOCK_MAX)
+	if (ring->block.count == BLOCK_MAX)
 		engine_blocks_tell(t->b->session, ring);
-	if (valued && !read_numbers(t, l, sp, &numbers))
+	if (valued && !read_numbers(t, l, t->again.sp, &numbers))
 		return false;
 	e = add_event(ring, end_ns, CPROF_CALL_LEAF);
-	set_enter(e, l->enters->function, caller, from);
+	set_enter(e, l->enters->function, l->caller, t->again.from);
 	e->enter_ns = ns - ns % TIME_UNIT;
 	e->depth = cp_shadow_depth_within(outer);
 	if (valued)
 		set_numbers(e, l, numbers);
-	cp_shadow_pass_plain(&ring->own, sp, false);
+	return true;
+}
+
+/* A call that nothing happens in: both records, and when they were written. False: it is not as
+ * plain as that, and nothing was done. *goes_on_ret: is a plain one behind it? */
+static inline bool take_leaf(struct taking *t, const struct cp_call *outer, bool *goes_on_ret)
+{
+	const struct cp_record_plain *begins = t->first;
+	struct cp_record_plain *const ends = t->free[0], *const next = t->free[1];
+	struct leaf leaf = { begins, ends, NULL, NULL, begins->words ? begins->values[0] : 0 };
+	uint64_t ns, end_ns;
+
+	if (!peek(t, begins->end, ends) || !find_leaf(t, &leaf) ||
+	    !peek_behind(t, ends, next, goes_on_ret) || !time_within(t, begins, t->last_ns, &ns) ||
+	    !time_within(t, ends, ns, &end_ns) || ns - ns % TIME_UNIT < t->b->thread->told_ns ||
+	    (!is_again(t, &leaf) && !look_at_leaf(t, &leaf, outer)) ||
+	    !add_leaf(t, &leaf, outer, ns, end_ns))
+		return false;
+	t->free[0] = t->last;
+	t->free[1] = t->first;
+	t->last_ns = end_ns;
+	t->last = ends;
+	t->first = next;
 	return true;
 }
 
 /* Calls that nothing happens in, one behind the other: what is around them is looked at once.
- * About half of all calls. *r_ret is the first record that is not taken, if any is there: the
- * one at the position, to begin with. How many were taken, two for each; `most`: about. */
-static size_t take_leaves(struct taking *t, struct cp_record_plain *r_ret, bool *is_one,
-			  size_t most)
+ * About half of all calls. How many records were taken, two for each; `most`: about. *is_one: is
+ * the first that was not taken a plain one? */
+static size_t take_leaves(struct taking *t, bool *is_one, size_t most)
 {
 	const struct cp_call *outer = cp_shadow_innermost(&t->b->ring->own);
-	struct cp_record_plain r = *r_ret, ends, next;
-	struct leaf leaf = { &r, &ends, NULL, NULL };
-	uint64_t ns, end_ns;
 	bool goes_on = true;
 	size_t n = 0;
 
-	while (goes_on && n < most && peek(t, r.end, &ends)) {
-		if (!find_leaf(t, &leaf) || !peek_behind(t, &ends, &next, &goes_on) ||
-		    !time_within(t, &r, t->last_ns, &ns) || !time_within(t, &ends, ns, &end_ns) ||
-		    !add_leaf(t, &leaf, outer, ns, end_ns)) {
+	t->again.known = false;
+	while (goes_on && n < most) {
+		if (!take_leaf(t, outer, &goes_on)) {
 			goes_on = true;
 			break;
 		}
-		t->last_ns = end_ns;
-		t->last = ends;
-		t->position = ends.end;
-		r = next;
 		n += 2;
 	}
 	*is_one = goes_on;
-	*r_ret = r;
-	if (n)
-		engine_price_take(&t->b->session->calls->price, (double)n,
-				  &t->b->thread->account.taken);
+	if (!n)
+		return 0;
+	t->position = t->last->end;
+	cp_shadow_pass_plain(&t->b->ring->own, engine_blocks_sp(t->b->thread, t->last->sp), false);
+	engine_price_take(&t->b->session->calls->price, (double)n, &t->b->thread->account.taken);
 	return n;
 }
 
 /* Up to the first that goes the way of hits, or about `most`. How many were taken. */
 static size_t take_some(struct taking *t, size_t most)
 {
-	struct cp_record_plain r, next;
-	bool is_one = peek(t, t->position, &r), more;
+	bool is_one = peek(t, t->position, t->first), more;
+	struct cp_record_plain *taken;
 	uint64_t ns;
 	size_t n = 0;
 
 	while (is_one && n < most) {
-		n += take_leaves(t, &r, &is_one, most - n);
-		if (!is_one || n >= most || !peek_behind(t, &r, &next, &more) ||
-		    !time_within(t, &r, t->last_ns, &ns) || !take(t->b, &r, ns))
+		n += take_leaves(t, &is_one, most - n);
+		if (!is_one || n >= most || !peek_behind(t, t->first, t->free[0], &more) ||
+		    !time_within(t, t->first, t->last_ns, &ns) || !take(t->b, t->first, ns))
 			break;
+		taken = t->first;
+		t->first = t->free[0];
+		t->free[0] = t->last;
+		t->last = taken;
 		t->last_ns = ns;
-		t->last = r;
-		t->position = r.end;
-		r = next;
+		t->position = taken->end;
 		is_one = more;
 		n++;
 	}
@@ -707,13 +738,17 @@ size_t engine_blocks_take(const struct engine_blocks *b, const struct engine_rea
 			    .last_ns = b->ring->last_ns };
 	size_t n, all = 0;
 
+	t.last = &t.of[0];
+	t.first = &t.of[1];
+	t.free[0] = &t.of[2];
+	t.free[1] = &t.of[3];
 	do {
 		t.at = cp_records_copy(records);
 		t.position = records->position;
 		n = take_some(&t, reach->most - all < BATCH ? reach->most - all : BATCH);
 		if (!n)
 			break;
-		note_last(b, &t.last);
+		note_last(b, t.last);
 		cp_records_pass(records, &t.at, t.position);
 		cp_records_release(records);
 		all += n;

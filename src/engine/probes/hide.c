@@ -111,3 +111,15 @@ void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *
 		hide_jumps(image, &piece);
 	}
 }
+
+struct engine_bare engine_bare_around(const cprof_process *p, uint64_t address)
+{
+	struct engine_bare ret = { 0, UINT64_MAX, p->texts_made };
+	size_t i = cp_vec_partition(&p->texts, text, text->end <= address);
+
+	if (i)
+		ret.start = p->texts.items[i - 1].end;
+	if (i < p->texts.count)
+		ret.end = p->texts.items[i].start;
+	return address < ret.end ? ret : (struct engine_bare){ .made = p->texts_made };
+}

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/probes/hide.h"
 #include "engine/probes/sites.h"
 #include "link/records.h"
 #include "probe/shadow_plain.h"
@@ -39,6 +40,7 @@ struct engine_ring {
 	CP_VEC(cprof_value) values; /* their values, */
 	CP_VEC(uint64_t) numbers; /* those that are told as numbers, */
 	CP_VEC(char) text; /* and the texts of both */
+	struct engine_bare bare; /* where what was read last came from */
 	uint64_t last_ns; /* of the last record: times of a thread rise */
 };
 

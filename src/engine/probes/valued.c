@@ -316,6 +316,18 @@ static uint64_t address_of(const struct reading *r, const struct engine_valued_f
 	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
 }
 
+/* Breakpoints are where code is; who reads looks mostly where that is not. */
+static void hide_breakpoints(const struct reading *r, uint64_t address, char *text, uint32_t size)
+{
+	struct engine_bare *bare = &r->ring->bare;
+
+	if (bare->made == r->process->texts_made && address >= bare->start && address < bare->end &&
+	    size <= bare->end - address)
+		return;
+	engine_hide_breakpoints(r->process, address, (uint8_t *)text, size);
+	*bare = engine_bare_around(r->process, address);
+}
+
 /* Copies `size` bytes from a word on; false: the record has not so many. */
 static bool copy(struct reading *r, unsigned word, uint32_t size, struct block *to)
 {
@@ -325,7 +337,7 @@ static bool copy(struct reading *r, unsigned word, uint32_t size, struct block *
 	if (word > r->record->words || size > (r->record->words - word) * 8u)
 		return false;
 	memcpy(text, r->record->values + word, size);
-	engine_hide_breakpoints(r->process, to->address, (uint8_t *)text, size);
+	hide_breakpoints(r, to->address, text, size);
 	ring->text.count += size;
 	to->bytes = text;
 	to->size = size;
@@ -611,9 +623,10 @@ static bool read_fetches(struct reading *r)
 	return true;
 }
 
-/* NULL: the record has not so many words. */
-static const uint64_t *take_plain(struct engine_ring *ring, const struct engine_valued *v,
-				  const struct cp_record_plain *record)
+/* Numbers of a record that are no more than bits of its words, where there is room; NULL: it has
+ * not so many words. */
+static inline const uint64_t *take_plain(struct engine_ring *ring, const struct engine_valued *v,
+					 const struct cp_record_plain *record)
 {
 	uint64_t *ret = ring->numbers.items + ring->numbers.count;
 	uint32_t i;
@@ -669,6 +682,52 @@ void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *v)
 		ring->numbers.count -= v->numbers;
 	else
 		ring->values.count -= v->form->total;
+}
+
+bool engine_valued_two_fit(const struct engine_ring *ring, const struct engine_valued_two *two)
+{
+	return (!two->first || engine_valued_fits(ring, two->first, two->begins)) &&
+	       (!two->last || engine_valued_fits(ring, two->last, two->ends));
+}
+
+static bool is_plain(const struct engine_valued *v)
+{
+	return !v || v->plain;
+}
+
+/* One that is told as numbers; NULL: not so. */
+static inline const uint64_t *read_as_numbers(cprof_session *s, const cprof_process *p,
+					      struct engine_ring *ring,
+					      const struct engine_valued *v,
+					      const struct cp_record_plain *record, uint64_t sp)
+{
+	struct engine_valued_told told;
+
+	return engine_valued_read(s, p, ring, v, record, sp, &told) ? told.numbers : NULL;
+}
+
+bool engine_valued_read_two(cprof_session *s, const cprof_process *p, struct engine_ring *ring,
+			    const struct engine_valued_two *two, uint64_t sp, const uint64_t **ret)
+{
+	bool plain = is_plain(two->first) && is_plain(two->last) && ring->numbers.items;
+	const uint64_t *first = NULL, *last = NULL;
+
+	if (two->first) {
+		first = plain ? take_plain(ring, two->first, two->begins)
+			      : read_as_numbers(s, p, ring, two->first, two->begins, sp);
+		if (!first)
+			return false;
+	}
+	if (two->last) {
+		last = plain ? take_plain(ring, two->last, two->ends)
+			     : read_as_numbers(s, p, ring, two->last, two->ends, sp);
+		if (!last && first)
+			engine_valued_drop(ring, two->first);
+		if (!last)
+			return false;
+	}
+	*ret = first ? first : last;
+	return true;
 }
 
 void engine_valued_clear(struct engine_ring *ring)

@@ -65,6 +65,17 @@ bool engine_valued_read(cprof_session *s, const cprof_process *p, struct engine_
 
 /* Gives back what was read last: the record goes the way of hits. */
 void engine_valued_drop(struct engine_ring *ring, const struct engine_valued *valued);
+
+/* Two records, whose values are told as numbers, one behind the other; `first` or `last` NULL:
+ * no values. */
+struct engine_valued_two {
+	const struct engine_valued *first, *last;
+	const struct cp_record_plain *begins, *ends;
+};
+bool engine_valued_two_fit(const struct engine_ring *ring, const struct engine_valued_two *two);
+bool engine_valued_read_two(cprof_session *s, const cprof_process *p, struct engine_ring *ring,
+			    const struct engine_valued_two *two, uint64_t sp, const uint64_t **ret);
+
 /* The block was told. */
 void engine_valued_clear(struct engine_ring *ring);
 /* Frees the block, too. */
