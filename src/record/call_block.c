@@ -160,11 +160,11 @@ static inline void put_known(struct coding *c, uint32_t function, bool leave,
 /* Both events of a call and nothing between them: it need not be opened. */
 static inline void put_both(struct coding *c, const struct cp_call_entry *e, uint64_t end_ns)
 {
-	const struct cp_call_values values = cp_call_values_of(e);
-
 	put_callee(c, e);
-	if (values.form)
-		put_known(c, e->function, false, &values);
+	if (e->value_count)
+		put_known(c, e->function, false,
+			  &(struct cp_call_values){ e->form, e->values, e->numbers,
+						    e->value_count });
 	put_first(c, CP_CALL_LEAVE, end_ns);
 	closed(c, e->depth, 0);
 }
@@ -177,13 +177,45 @@ static inline struct cp_call_values result_of(const struct cp_call_entry *e)
 	return (struct cp_call_values){ e->result_form, NULL, e->numbers + before, 1 };
 }
 
-/* False: it is not as plain as that, and nothing was done. */
-static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e)
+static size_t size_of(struct cp_call_coder *coder, const struct cp_call_values *v)
+{
+	uint32_t form = cp_call_form_of(coder, v);
+
+	return form ? cp_call_form_size(coder, form, v) : 0;
+}
+
+/* Bytes that an entry's values take at most. */
+static size_t size_of_all(struct coding *c, const struct cp_call_entry *e)
+{
+	struct cp_call_values v = cp_call_values_of(e);
+	size_t size = size_of(c->coder, &v);
+
+	if (e->result_form) {
+		v = result_of(e);
+		size += size_of(c->coder, &v);
+	}
+	return size;
+}
+
+/* Likewise, of values that have the forms that those of its function have by now. */
+static inline size_t size_of_known(struct coding *c, const struct cp_call_entry *e)
+{
+	const struct cp_call_callees *own = &c->coder->callees.items[e->function + 1];
+	size_t first = e->value_count ? own->sizes[0] : 0;
+	size_t last = e->result_form ? own->sizes[1] : 0;
+
+	return first == SIZE_MAX || last == SIZE_MAX ? size_of_all(c, e) : first + last;
+}
+
+/* A LEAF whose values have no more than `room` bytes. False: it is not as plain as that, and
+ * nothing was done. */
+static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e, size_t room)
 {
 	struct cp_call_values result;
 
 	if (!is_expected(c, e) ||
-	    !has_forms(c, e->function, e->value_count ? e->form : NULL, e->result_form))
+	    !has_forms(c, e->function, e->value_count ? e->form : NULL, e->result_form) ||
+	    ((e->value_count || e->result_form) && size_of_known(c, e) > room))
 		return false;
 	put_both(c, e, e->ts_ns + e->duration_ns);
 	if (e->result_form) {
@@ -254,6 +286,7 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 		c->at = cp_call_form_put(c->coder, c->form, c->at);
 		own->forms[!enter] = c->form;
 		own->keys[!enter] = c->form ? e->form : NULL;
+		own->sizes[!enter] = c->form ? cp_call_form_plain_size(c->coder, c->form) : 0;
 	}
 	if (enter)
 		opened(c, e, ts_ns);
@@ -339,24 +372,10 @@ static inline bool is_told(const struct cp_call_entry *e, size_t functions)
 		 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL));
 }
 
-static size_t size_of(struct cp_call_coder *coder, const struct cp_call_values *v)
+/* Room for values of an entry, before `left` events that come behind. */
+static inline size_t room_of(const struct coding *c, const uint8_t *end, size_t left)
 {
-	uint32_t form = cp_call_form_of(coder, v);
-
-	return form ? cp_call_form_size(coder, form, v) : 0;
-}
-
-/* Is there room for what an entry has of values, before `left` events that come behind? */
-static bool fits(struct coding *c, const struct cp_call_entry *e, const uint8_t *end, size_t left)
-{
-	struct cp_call_values v = cp_call_values_of(e);
-	size_t size = size_of(c->coder, &v);
-
-	if (e->result_form) {
-		v = result_of(e);
-		size += size_of(c->coder, &v);
-	}
-	return size <= (size_t)(end - c->at) - left * EVENT_MAX;
+	return (size_t)(end - c->at) - left * EVENT_MAX;
 }
 
 /* With its values, where there is room for them. False without memory. */
@@ -384,13 +403,14 @@ static bool put_opened(struct coding *c, const struct cp_call_entry *e, bool roo
 {
 	struct cp_call_entry both[2];
 
-	if (room && put_leaf(c, e)) {
-		block->count += 2;
-		block->valued |= e->value_count || e->result_form;
-		return true;
-	}
 	cp_call_open_leaf(e, both);
 	return put_one(c, &both[0], room, block) && put_one(c, &both[1], room, block);
+}
+
+/* Is there room for what an entry has of values? */
+static inline bool fits(struct coding *c, const struct cp_call_entry *e, size_t room)
+{
+	return (!e->value_count && !e->result_form) || size_of_all(c, e) <= room;
 }
 
 /* Into the block, behind what is in it, as many as there is room for, up to the first that is
@@ -410,9 +430,15 @@ static bool encode(struct cp_call_coder *coder, size_t functions,
 	c.at = coder->bytes + block->size;
 	for (i = 0; i < count && is_told(&entries[i], functions); i++) {
 		const struct cp_call_entry *e = &entries[i];
-		bool room = (!e->value_count && !e->result_form) ||
-			    fits(&c, e, end, cp_call_events_most(count - i));
+		size_t left = room_of(&c, end, cp_call_events_most(count - i));
+		bool room;
 
+		if (e->kind == CP_CALL_LEAF && put_leaf(&c, e, left)) {
+			block->count += 2;
+			block->valued |= e->value_count || e->result_form;
+			continue;
+		}
+		room = fits(&c, e, left);
 		if (!room && i)
 			break; /* else so much that no block could have it */
 		if (e->kind == CP_CALL_LEAF) {

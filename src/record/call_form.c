@@ -21,6 +21,7 @@ struct form {
 	uint32_t count; /* arguments, or 1 */
 	uint32_t total; /* with all parts */
 	bool texts; /* some values have them */
+	bool plain; /* all are numbers, and no more than that */
 	struct item *items; /* owned */
 	struct cp_buf bytes; /* as they stand in a block */
 };
@@ -77,6 +78,8 @@ static bool set_item(struct form *form, uint32_t number, const cprof_value *v, u
 	cp_buf_uleb(&form->bytes, v->count);
 	cp_buf_uleb(&form->bytes, cp_form_within(v->address));
 	form->texts |= v->kind == CPROF_VALUE_STRING || v->symbol;
+	form->plain &= v->kind != CPROF_VALUE_STRING && v->kind != CPROF_VALUE_FLOAT &&
+		       !(item->flags & (CP_FORM_NAMED | CP_FORM_ADDRESS));
 	form->total += v->count;
 	return cp_form_suits(v) && set_items(form, v->items, v->count, item->first, depth + 1);
 }
@@ -101,6 +104,7 @@ static uint32_t add_form(struct cp_call_forms *forms, const struct cp_call_value
 	struct item *items = calloc(CP_CALL_VALUES_MAX, sizeof(*items));
 
 	form.items = items;
+	form.plain = true;
 	cp_buf_uleb(&form.bytes, form.count);
 	if (items && set_items(&form, e->form, form.count, 0, 0) && !form.bytes.failed) {
 		items = realloc(items, form.total * sizeof(*items));
@@ -155,11 +159,24 @@ static size_t texts_among(const cprof_value *form, uint32_t count, const uint64_
 	return size;
 }
 
+/* Bytes that it and values take at most, but for texts. */
+static size_t most_of(const struct form *form)
+{
+	return form->bytes.size + 16 + (size_t)form->total * VALUE_MAX;
+}
+
+size_t cp_call_form_plain_size(const struct cp_call_coder *coder, uint32_t number)
+{
+	const struct form *form = &coder->forms->all.items[number - 1];
+
+	return form->texts ? SIZE_MAX : most_of(form);
+}
+
 size_t cp_call_form_size(const struct cp_call_coder *coder, uint32_t number,
 			 const struct cp_call_values *v)
 {
 	const struct form *form = &coder->forms->all.items[number - 1];
-	size_t size = form->bytes.size + 16 + (size_t)form->total * VALUE_MAX;
+	size_t size = most_of(form);
 
 	if (!form->texts)
 		return size;
@@ -338,11 +355,30 @@ static uint8_t *put_numbers(struct cp_call_forms *forms, const struct form *form
 	return at;
 }
 
+/* Likewise, where they are no more than that. */
+static uint8_t *put_plain(const struct form *form, const uint64_t *n, uint8_t *at)
+{
+	struct item *item = form->items, *end = item + form->count;
+
+	for (; item < end; item++, n++) {
+		uint64_t step = cp_record_zigzag(*n - item->last);
+
+		item->last = *n;
+		if (step < 0x80)
+			*at++ = (uint8_t)step;
+		else
+			at = cp_record_put_uleb(at, step);
+	}
+	return at;
+}
+
 uint8_t *cp_call_form_values(struct cp_call_coder *coder, uint32_t number,
 			     const struct cp_call_values *v, uint8_t *at)
 {
 	struct form *form = &coder->forms->all.items[number - 1];
 
+	if (v->numbers && form->plain)
+		return put_plain(form, v->numbers, at);
 	if (v->numbers)
 		return put_numbers(coder->forms, form, v->numbers, at);
 	return put_values(coder->forms, form->items, form->items, v->values, form->count, false,

@@ -94,6 +94,8 @@ uint32_t cp_call_form_of(struct cp_call_coder *coder, const struct cp_call_value
 /* Bytes that a form and values take at most. */
 size_t cp_call_form_size(const struct cp_call_coder *coder, uint32_t form,
 			 const struct cp_call_values *values);
+/* Likewise, texts aside; SIZE_MAX: it may have some. */
+size_t cp_call_form_plain_size(const struct cp_call_coder *coder, uint32_t form);
 /* Both write at `at`, where there is room, and tell where that ends. */
 uint8_t *cp_call_form_put(struct cp_call_coder *coder, uint32_t form, uint8_t *at);
 uint8_t *cp_call_form_values(struct cp_call_coder *coder, uint32_t form,
