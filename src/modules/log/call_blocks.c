@@ -93,9 +93,9 @@ static bool any_text(const cprof_value *form, uint32_t count)
 	return false;
 }
 
-/* Words that a record has of values that are numbers. */
+/* Words that a record has of values that are numbers; *alike: of all that have that form. */
 static uint32_t words_of(struct cp_recorder_call_blocks *b, const cprof_value *form, uint32_t count,
-			 const uint64_t *numbers)
+			 const uint64_t *numbers, bool *alike)
 {
 	size_t at = ((uintptr_t)form >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 58;
 	uint32_t words = count, i;
@@ -106,6 +106,7 @@ static uint32_t words_of(struct cp_recorder_call_blocks *b, const cprof_value *f
 	}
 	if (!b->forms[at].texts)
 		return words;
+	*alike = false;
 	for (i = 0; i < count; numbers += cprof_value_words(&form[i]), i++)
 		if (form[i].kind == CPROF_VALUE_STRING)
 			words += 1 + (uint32_t)numbers[2] / 8;
@@ -119,22 +120,31 @@ static void note_most(uint32_t words, uint32_t *most)
 }
 
 /* Words that a record has of the event's values, if these are the most so far: of an enter, and
- * of what ends. */
-static void count_words(struct cp_recorder_call_blocks *b, const cprof_call_event *e,
+ * of what ends. Has each event with values of such forms as many? */
+static bool count_words(struct cp_recorder_call_blocks *b, const cprof_call_event *e,
 			uint32_t most[2])
 {
 	uint32_t words = e->value_count, i;
+	bool alike = e->numbers != NULL;
 
 	if (e->numbers && words)
-		words = words_of(b, e->form, e->value_count, e->numbers);
+		words = words_of(b, e->form, e->value_count, e->numbers, &alike);
 	for (i = 0; !e->numbers && i < e->value_count; i++)
 		if (e->values[i].kind == CPROF_VALUE_STRING)
 			words += 1 + e->values[i].u.text.length / 8;
 	note_most(words, &most[e->kind != CPROF_CALL_ENTER && e->kind != CPROF_CALL_LEAF]);
 	if (e->result_form)
 		note_most(words_of(b, e->result_form, 1,
-				   e->numbers + cp_call_words(e->form, e->value_count)),
+				   e->numbers + cp_call_words(e->form, e->value_count), &alike),
 			  &most[1]);
+	return alike;
+}
+
+/* Are its values as many words as those of another event? */
+static inline bool counts_like(const cprof_call_event *e, const cprof_call_event *other)
+{
+	return other && e->form == other->form && e->result_form == other->result_form &&
+	       e->kind == other->kind && e->numbers && e->value_count == other->value_count;
 }
 
 /* Costs of calls with values of so many words at most: an enter's lie within the call. */
@@ -148,6 +158,7 @@ static struct cp_call_costs with_values(struct cp_call_costs costs, const uint32
 bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_blocks *b,
 				  const cprof_call_event *events, size_t count)
 {
+	const cprof_call_event *counted = NULL; /* it has as many words as all of its forms */
 	uint32_t most[2] = { 0 };
 	struct cp_call_entry *to;
 	size_t i;
@@ -158,8 +169,9 @@ bool cp_recorder_call_blocks_take(cprof_profiler *log, struct cp_recorder_call_b
 	if (!cp_vec_reserve(&b->entries, count))
 		return false;
 	for (i = 0, to = b->entries.items; i < count; i++) {
-		if (events[i].value_count || events[i].result_form)
-			count_words(b, &events[i], most);
+		if ((events[i].value_count || events[i].result_form) &&
+		    !counts_like(&events[i], counted))
+			counted = count_words(b, &events[i], most) ? &events[i] : NULL;
 		if (b->most && events[i].depth >= b->most)
 			continue;
 		b->events += 1 + (events[i].kind == CPROF_CALL_LEAF);
