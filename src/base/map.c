@@ -172,6 +172,41 @@ void cp_map_free(struct cp_map *map)
 	*map = (struct cp_map){ 0 };
 }
 
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	__extension__ typedef unsigned __int128 wide;
+	wide product = (wide)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t word_at(const unsigned char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* Takes a third of the time of cp_hash_bytes(); nobody keeps it. */
+static uint64_t intern_hash(const void *bytes, size_t size)
+{
+	const uint64_t one = UINT64_C(0x9e3779b97f4a7c15), other = UINT64_C(0xd1b54a32d192ed03);
+	const unsigned char *p = bytes;
+	uint64_t h = one ^ size, w[2] = { 0 };
+	size_t left = size;
+
+	for (; left > 16; p += 16, left -= 16)
+		h = mix(word_at(p) ^ one, word_at(p + 8) ^ h) + other;
+	if (left >= 8) {
+		w[0] = word_at(p);
+		w[1] = word_at(p + left - 8);
+	} else if (left) {
+		memcpy(w, p, left);
+	}
+	return mix(mix(w[0] ^ one, w[1] ^ h) + other, one);
+}
+
 static uint32_t *intern_slot(const struct cp_interner *in, uint64_t hash, const void *bytes,
 			     size_t size)
 {
@@ -208,7 +243,7 @@ static bool intern_rehash(struct cp_interner *in)
 bool cp_intern(struct cp_interner *in, const void *bytes, size_t size, uint32_t *id_ret,
 	       bool *fresh_ret)
 {
-	uint64_t hash = cp_hash_bytes(bytes, size);
+	uint64_t hash = intern_hash(bytes, size);
 	uint32_t *slot;
 	char *copy;
 
@@ -240,7 +275,7 @@ bool cp_intern(struct cp_interner *in, const void *bytes, size_t size, uint32_t 
 bool cp_interned(const struct cp_interner *in, const void *bytes, size_t size, uint32_t *id_ret)
 {
 	const uint32_t *slot =
-		in->capacity ? intern_slot(in, cp_hash_bytes(bytes, size), bytes, size) : NULL;
+		in->capacity ? intern_slot(in, intern_hash(bytes, size), bytes, size) : NULL;
 
 	if (!slot || !*slot)
 		return false;
