@@ -265,8 +265,8 @@ static uint64_t common_divisor(const uint64_t *values, size_t count)
 
 	for (i = 0; i < count && divisor != 1; i++) {
 		a = magnitude(values[i]);
-		if (divides(divisor, a))
-			continue;
+		if (a == divisor || divides(divisor, a))
+			continue; /* many columns are nearly constant */
 		for (; a; a = rest) {
 			rest = divisor % a;
 			divisor = a;
@@ -294,45 +294,89 @@ static uint64_t packed(uint8_t how, uint64_t v, uint64_t last)
 
 #define ULEB_MAX 10
 
-/* Many columns are nothing but zeros. */
-static bool put_zeros(struct cp_buf *out, const uint64_t *values, size_t count)
+static uint64_t any_bits(const uint64_t *values, size_t count)
 {
-	static const uint8_t zeros[4096];
 	uint64_t any = 0;
-	size_t i, n;
+	size_t i;
 
 	for (i = 0; i < count; i++)
 		any |= values[i];
-	if (any)
-		return false;
+	return any;
+}
+
+/* Many columns are nothing but zeros. */
+static void put_zeros(struct cp_buf *out, size_t count)
+{
+	static const uint8_t zeros[4096];
+	size_t n;
+
 	for (cp_buf_u8(out, 0); count; count -= n) {
 		n = count < sizeof(zeros) ? count : sizeof(zeros);
 		cp_buf_add(out, zeros, n);
 	}
-	return true;
+}
+
+/* Most others are of numbers that a byte has room for, which no other way makes shorter. */
+static void put_bytes(struct cp_buf *out, const uint64_t *values, size_t count, uint64_t scale)
+{
+	uint8_t some[512];
+	size_t i, n;
+
+	for (; count; count -= n, values += n) {
+		n = count < sizeof(some) ? count : sizeof(some);
+		for (i = 0; i < n; i++)
+			some[i] = (uint8_t)divide(values[i], scale);
+		cp_buf_add(out, some, n);
+	}
+}
+
+static void put_how(struct cp_buf *out, uint8_t how, uint64_t scale)
+{
+	cp_buf_u8(out, how | (scale > 1 ? COLUMN_SCALED : 0));
+	if (scale > 1)
+		cp_buf_uleb(out, scale);
+}
+
+/* How a column is written takes fewest bytes: of a long one, as far as a quarter of it tells. */
+static uint8_t shortest(const uint64_t *values, size_t count, uint64_t scale)
+{
+	const size_t run = 16, step = count > 1024 ? 61 : run; /* no period of a program's */
+	size_t sizes[3] = { 0 }, i, k;
+	uint64_t last, v;
+	uint8_t how;
+
+	for (i = 0; i < count; i += step) {
+		last = i ? divide(values[i - 1], scale) : 0;
+		for (k = i; k < count && k < i + run; k++, last = v) {
+			v = divide(values[k], scale);
+			sizes[0] += uleb_size(v);
+			sizes[COLUMN_DELTA] += uleb_size(packed(COLUMN_DELTA, v, last));
+			sizes[COLUMN_SIGNED] += uleb_size(packed(COLUMN_SIGNED, v, last));
+		}
+	}
+	how = sizes[COLUMN_DELTA] < sizes[0] ? COLUMN_DELTA : 0;
+	return sizes[COLUMN_SIGNED] < sizes[how] ? COLUMN_SIGNED : how;
 }
 
 void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count)
 {
-	uint64_t scale, last = 0, v;
-	size_t sizes[3] = { 0 }, used = 0, i;
+	uint64_t scale, last = 0, any = any_bits(values, count), v;
 	uint8_t some[512], how;
+	size_t used = 0, i;
 
-	if (count && !values[count - 1] && put_zeros(out, values, count))
+	if (count && !any) {
+		put_zeros(out, count);
 		return;
-	scale = common_divisor(values, count);
-	for (i = 0; i < count; i++, last = v) {
-		v = divide(values[i], scale);
-		sizes[0] += uleb_size(v);
-		sizes[COLUMN_DELTA] += uleb_size(packed(COLUMN_DELTA, v, last));
-		sizes[COLUMN_SIGNED] += uleb_size(packed(COLUMN_SIGNED, v, last));
 	}
-	how = sizes[COLUMN_DELTA] < sizes[0] ? COLUMN_DELTA : 0;
-	how = sizes[COLUMN_SIGNED] < sizes[how] ? COLUMN_SIGNED : how;
-	cp_buf_u8(out, how | (scale > 1 ? COLUMN_SCALED : 0));
-	if (scale > 1)
-		cp_buf_uleb(out, scale);
-	for (i = 0, last = 0; i < count; i++, last = v) {
+	scale = common_divisor(values, count);
+	if (any < 0x80) {
+		put_how(out, 0, scale);
+		put_bytes(out, values, count, scale);
+		return;
+	}
+	how = shortest(values, count, scale);
+	put_how(out, how, scale);
+	for (i = 0; i < count; i++, last = v) {
 		v = divide(values[i], scale);
 		if (used > sizeof(some) - ULEB_MAX) {
 			cp_buf_add(out, some, used);
