@@ -379,15 +379,19 @@ static bool read_fetch(struct reading *r, unsigned number, unsigned *text)
 	return copy(r, word + 1, reached.size, to);
 }
 
-/* Bits of what a fetch brought; false: it did not. */
+/* Bits of what a fetch brought, and what is behind them; false: it did not. */
 static bool read_bits(const struct block *b, const struct cp_form_item *item, uint64_t *ret)
 {
-	uint32_t size = (item->shift + item->bits + 7u) / 8;
+	uint32_t size = (item->shift + item->bits + 7u) / 8, at = (uint32_t)item->offset;
 
-	*ret = 0;
-	if (b->size < size || (uint32_t)item->offset > b->size - size)
+	if (b->size < size || at > b->size - size)
 		return false;
-	memcpy(ret, b->bytes + item->offset, size);
+	if (b->size - at >= sizeof(*ret)) { /* one load, where a size is known */
+		memcpy(ret, b->bytes + at, sizeof(*ret));
+	} else {
+		*ret = 0;
+		memcpy(ret, b->bytes + at, size);
+	}
 	*ret >>= item->shift;
 	return true;
 }
