@@ -169,17 +169,21 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 	return s->to->begin ? s->to->begin(s->ctx, span, call) : NULL;
 }
 
-/* What is known when all else of it is. */
-static inline void settle(struct cp_span *span)
+/* What is known when all else of it is, or of so many alike. */
+static inline void settle(struct cp_span *span, uint64_t times)
 {
+	uint64_t inner_ns;
+
 	cp_span_set_net(span);
 	if (!span->outer)
 		return;
-	span->outer->inner_ns += span->hidden ? span->inner_ns : cp_span_likely(span);
-	span->outer->inner_overhead_ns += span->overhead_ns;
-	span->outer->inner_room_ns += span->hidden ? span->inner_room_ns : cp_span_room(span);
-	span->outer->inner_uncertain_ns += span->uncertain_ns;
-	span->outer->inner_calls += span->inner_calls + 1;
+	inner_ns = (uint64_t)(span->hidden ? span->inner_ns : cp_span_likely(span));
+	span->outer->inner_ns = (int64_t)((uint64_t)span->outer->inner_ns + times * inner_ns);
+	span->outer->inner_overhead_ns += times * span->overhead_ns;
+	span->outer->inner_room_ns +=
+		times * (span->hidden ? span->inner_room_ns : cp_span_room(span));
+	span->outer->inner_uncertain_ns += times * span->uncertain_ns;
+	span->outer->inner_calls += times * (span->inner_calls + 1);
 }
 
 /* Ends the call at `place` of its thread's open ones, which says how. */
@@ -199,7 +203,7 @@ static struct cp_error *finish(struct cp_spans *s, struct cp_spans_thread *t, si
 	t->open.count--;
 	if (count && *count && !span->hidden)
 		--*count;
-	settle(span);
+	settle(span, 1);
 	err = s->to->end(s->ctx, span, call);
 	s->spare.items[s->spare.count++] = span; /* there is room for all */
 	return err;
@@ -326,12 +330,14 @@ CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
 	return leave(s, t, cp_span_put_right(said, &right));
 }
 
-CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns)
+CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns,
+		       uint64_t times, struct cp_span *ret)
 {
 	struct cp_spans_thread *t = thread_of(s, enter->thread);
 	const uint32_t *count = t ? again(t, enter->function) : NULL;
-	struct cp_span span = {
-		.id = ++s->last_id,
+
+	*ret = (struct cp_span){
+		.id = s->last_id + 1,
 		.thread = enter->thread,
 		.function = enter->function,
 		.location = enter->function,
@@ -342,15 +348,15 @@ CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, u
 		.end = CP_SPAN_RETURNED,
 		.target = CP_RECORD_NONE,
 	};
-
 	if (!count)
 		return cp_error_nomem();
-	span.outer = outer(t, enter->depth);
-	span.again = again_in(t, *count, span.function, span.depth, span.outer);
-	span.duration_ns = span.end_ns - span.start_ns;
-	cp_call_settle(s->costs, 0, span.duration_ns, &span.overhead_ns, &span.uncertain_ns);
-	settle(&span);
-	return s->to->end(s->ctx, &span, NULL);
+	s->last_id += times;
+	ret->outer = outer(t, enter->depth);
+	ret->again = again_in(t, *count, ret->function, ret->depth, ret->outer);
+	ret->duration_ns = ret->end_ns - ret->start_ns;
+	cp_call_settle(s->costs, 0, ret->duration_ns, &ret->overhead_ns, &ret->uncertain_ns);
+	settle(ret, times);
+	return NULL;
 }
 
 CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
@@ -376,7 +382,7 @@ CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
 	span->duration_ns = leaf->duration_ns;
 	span->overhead_ns = leaf->overhead_ns;
 	span->uncertain_ns = leaf->uncertain_ns;
-	settle(span);
+	settle(span, 1);
 	return NULL;
 }
 
@@ -407,7 +413,7 @@ static struct cp_error *peek(struct cp_spans_thread *t, uint64_t end_ns,
 		before[i] = *t->open.items[i];
 	for (i = t->open.count; !err && i--;) {
 		give_up(t->open.items[i], CP_SPAN_OPEN, end_ns);
-		settle(t->open.items[i]);
+		settle(t->open.items[i], 1);
 		err = each(ctx, t->open.items[i]);
 	}
 	for (i = 0; i < t->open.count; i++)

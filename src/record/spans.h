@@ -155,10 +155,12 @@ static inline const struct cp_record_call *cp_span_put_right(const struct cp_rec
 }
 /* The next event of the family of calls, in the order in which they were served. */
 CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *call);
-/* The same of a call that returned before anything else of its thread came, by `costs`: its two
- * events, where nobody wants to be told that it begins, hides calls or names functions
- * otherwise, and no event is missing. `end` gets no event. */
-CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns);
+/* The same of calls that returned before anything else of their thread came, `times` of them
+ * that took as long, by `costs`: their events, where nobody wants to be told that they begin,
+ * hides calls or names functions otherwise, and no event is missing. `ret` is one of them, and
+ * nobody is told. */
+CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, uint64_t end_ns,
+		       uint64_t times, struct cp_span *ret);
 /* Likewise, of a recording: `span` is all of it, with no events, and nobody is told. The span
  * begins as zeros, and with what was made of it before. */
 CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,

@@ -40,7 +40,9 @@ static struct cp_sums_thread *thread_of(struct cp_sums *s, uint32_t number)
 	return &s->threads.items[number];
 }
 
-static struct cp_error *add(struct cp_sums *s, uint32_t process, const struct cp_span *span)
+/* A call that is over, or so many alike. */
+static struct cp_error *add(struct cp_sums *s, uint32_t process, const struct cp_span *span,
+			    uint64_t times)
 {
 	uint32_t caller = span->outer ? span->outer->function : CP_RECORD_NONE;
 	struct cp_sums_edge *e = edge_of(s, process, caller, span->function);
@@ -48,12 +50,12 @@ static struct cp_error *add(struct cp_sums *s, uint32_t process, const struct cp
 
 	/* The time of a call inside the same function's counts once. */
 	if (!e || !t ||
-	    !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function), 1))
+	    !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function), times))
 		return cp_error_nomem();
 	t->process = process;
-	t->calls += !span->inherited;
+	t->calls += span->inherited ? 0 : times;
 	if (!span->outer)
-		cp_span_add_whole(&t->outermost, span, 1);
+		cp_span_add_whole(&t->outermost, span, times);
 	t->changed = e->changed = true;
 	return NULL;
 }
@@ -63,7 +65,7 @@ static struct cp_error *ended(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_sums *s = ctx;
 
 	(void)call;
-	return add(s, s->threads.items[span->thread].process, span);
+	return add(s, s->threads.items[span->thread].process, span, 1);
 }
 
 static const struct cp_spans_to to = { .end = ended };
@@ -111,21 +113,97 @@ static bool is_leaf(const struct cp_call_entry e[2])
 	       e[0].ts_ns <= e[1].ts_ns && !e[1].flags;
 }
 
+/* Calls that nothing happened in, one behind the other: times are whole units, so many took as
+ * long as others. */
+#define ALIKE_MOST 8
+struct leaves {
+	struct cp_record_call enter; /* of the first */
+	size_t count;
+	struct {
+		uint64_t duration_ns, times;
+	} alike[ALIKE_MOST];
+};
+
+/* What began before the recording did is shorter there than it took. */
+static bool belongs(const struct leaves *l, const struct cp_call_entry *e, uint64_t start_ns)
+{
+	return !l->count || (l->enter.function == e->function && l->enter.depth == e->depth &&
+			     l->enter.ts_ns > start_ns);
+}
+
+/* False: there is no room for one that took so long. */
+static bool count_leaf(struct leaves *l, uint64_t duration_ns)
+{
+	size_t i = 0;
+
+	while (i < l->count && l->alike[i].duration_ns != duration_ns)
+		i++;
+	if (i == ALIKE_MOST)
+		return false;
+	if (i == l->count) {
+		l->alike[l->count].duration_ns = duration_ns;
+		l->alike[l->count++].times = 0;
+	}
+	l->alike[i].times++;
+	return true;
+}
+
+static struct cp_error *add_leaves(struct cp_sums *s, uint32_t process, struct leaves *l)
+{
+	struct cp_span span;
+	size_t i;
+
+	for (i = 0; i < l->count; i++) {
+		uint64_t times = l->alike[i].times;
+
+		s->events += 2 * times;
+		CP_TRY(cp_spans_leaf(&s->spans, &l->enter, l->enter.ts_ns + l->alike[i].duration_ns,
+				     times, &span));
+		CP_TRY(add(s, process, &span, times));
+	}
+	l->count = 0;
+	return NULL;
+}
+
+/* As many as are alike, from the first on; two entries may be one call. *taken_ret: entries. */
+static struct cp_error *take_leaves(struct cp_sums *s, uint32_t process,
+				    const struct cp_record_call *enter,
+				    const struct cp_call_entry *entries, size_t count,
+				    size_t *taken_ret)
+{
+	struct leaves l = { .enter = *enter };
+	size_t i = 0;
+
+	while (i < count && belongs(&l, &entries[i], s->spans.start_ns)) {
+		const struct cp_call_entry *e = &entries[i];
+		bool whole = e->kind == CP_CALL_LEAF;
+
+		if (!whole && (i + 1 == count || !is_leaf(e)))
+			break;
+		if (!count_leaf(&l, whole ? e->duration_ns : e[1].ts_ns - e->ts_ns))
+			break;
+		i += whole ? 1 : 2;
+	}
+	*taken_ret = i;
+	return add_leaves(s, process, &l);
+}
+
 CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
 		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		       size_t count)
 {
 	struct cp_record_call call = { .thread = thread, .target = CP_RECORD_NONE };
 	struct cp_error *err = NULL;
-	size_t i;
+	size_t i, n;
 
 	if (process == CP_RECORD_NONE || thread == CP_RECORD_NONE)
 		return NULL;
 	CP_TRY(begin(s, process, thread));
 	s->spans.costs = costs;
-	for (i = 0; i < count && !err; i++) {
+	for (i = 0; i < count && !err; i += n) {
 		const struct cp_call_entry *e = &entries[i];
 
+		n = 1;
 		call.ts_ns = e->ts_ns;
 		call.kind = e->kind;
 		call.flags = e->flags;
@@ -134,16 +212,9 @@ CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
 		call.duration_ns = e->duration_ns;
 		if (!is_named(process, &call))
 			continue;
-		if (e->kind == CP_CALL_LEAF) {
+		if (e->kind == CP_CALL_LEAF || (i + 1 < count && is_leaf(e))) {
 			call.kind = CP_RECORD_ENTER;
-			s->events += 2;
-			err = cp_spans_leaf(&s->spans, &call, e->ts_ns + e->duration_ns);
-			continue;
-		}
-		if (i + 1 < count && is_leaf(e)) {
-			i++;
-			s->events += 2;
-			err = cp_spans_leaf(&s->spans, &call, entries[i].ts_ns);
+			err = take_leaves(s, process, &call, e, count - i, &n);
 			continue;
 		}
 		s->events++;
@@ -168,7 +239,7 @@ static struct cp_error *look(void *ctx, struct cp_span *span)
 {
 	struct opening *o = ctx;
 
-	return add(o->to, o->from->threads.items[span->thread].process, span);
+	return add(o->to, o->from->threads.items[span->thread].process, span, 1);
 }
 
 static size_t write_edges(struct cp_sums *s, enum cp_record_sum_kind kind, uint32_t beat,
