@@ -169,11 +169,9 @@ static inline void put_both(struct coding *c, const struct cp_call_entry *e, uin
 	closed(c, e->depth, 0);
 }
 
-/* The result's of a LEAF that has one. */
-static inline struct cp_call_values result_of(const struct cp_call_entry *e)
+/* The result's of a LEAF that has one, behind so many numbers. */
+static inline struct cp_call_values result_of(const struct cp_call_entry *e, size_t before)
 {
-	size_t before = e->value_count ? cp_call_words(e->form, e->value_count) : 0;
-
 	return (struct cp_call_values){ e->result_form, NULL, e->numbers + before, 1 };
 }
 
@@ -191,37 +189,42 @@ static size_t size_of_all(struct coding *c, const struct cp_call_entry *e)
 	size_t size = size_of(c->coder, &v);
 
 	if (e->result_form) {
-		v = result_of(e);
+		v = result_of(e, cp_call_words(e->form, e->value_count));
 		size += size_of(c->coder, &v);
 	}
 	return size;
 }
 
-/* Likewise, of values that have the forms that those of its function have by now. */
-static inline size_t size_of_known(struct coding *c, const struct cp_call_entry *e)
+/* Likewise, of values that have the form that those of its function's enters, or leaves, have. */
+static inline size_t size_of_known(struct coding *c, const struct cp_call_callees *own, bool leave,
+				   const struct cp_call_values *values)
 {
-	const struct cp_call_callees *own = &c->coder->callees.items[e->function + 1];
-	size_t first = e->value_count ? own->sizes[0] : 0;
-	size_t last = e->result_form ? own->sizes[1] : 0;
-
-	return first == SIZE_MAX || last == SIZE_MAX ? size_of_all(c, e) : first + last;
+	if (own->sizes[leave] != SIZE_MAX)
+		return own->sizes[leave];
+	return cp_call_form_size(c->coder, own->forms[leave], values);
 }
 
 /* A LEAF whose values have no more than `room` bytes. False: it is not as plain as that, and
  * nothing was done. */
 static inline bool put_leaf(struct coding *c, const struct cp_call_entry *e, size_t room)
 {
-	struct cp_call_values result;
+	const struct cp_call_callees *own = &c->coder->callees.items[e->function + 1];
+	struct cp_call_values values = cp_call_values_of(e), result;
+	size_t size;
 
 	if (!is_expected(c, e) ||
-	    !has_forms(c, e->function, e->value_count ? e->form : NULL, e->result_form) ||
-	    ((e->value_count || e->result_form) && size_of_known(c, e) > room))
+	    !has_forms(c, e->function, e->value_count ? e->form : NULL, e->result_form))
+		return false;
+	size = values.count ? size_of_known(c, own, false, &values) : 0;
+	if (e->result_form) {
+		result = result_of(e, values.count ? own->words : 0);
+		size += size_of_known(c, own, true, &result);
+	}
+	if (size > room)
 		return false;
 	put_both(c, e, e->ts_ns + e->duration_ns);
-	if (e->result_form) {
-		result = result_of(e);
+	if (e->result_form)
 		put_known(c, e->function, true, &result);
-	}
 	return true;
 }
 
@@ -287,6 +290,8 @@ static void put_odd(struct coding *c, const struct cp_call_entry *e)
 		own->forms[!enter] = c->form;
 		own->keys[!enter] = c->form ? e->form : NULL;
 		own->sizes[!enter] = c->form ? cp_call_form_plain_size(c->coder, c->form) : 0;
+		if (enter)
+			own->words = c->form ? cp_call_words(e->form, e->value_count) : 0;
 	}
 	if (enter)
 		opened(c, e, ts_ns);

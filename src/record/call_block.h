@@ -106,6 +106,7 @@ struct cp_call_callees {
 	uint32_t forms[2]; /* + 1, of the function's own enters and leaves; 0: no values */
 	const cprof_value *keys[2]; /* the writer's: what those were made of */
 	size_t sizes[2]; /* likewise: their values take no more; SIZE_MAX: of texts more */
+	size_t words; /* likewise: of an enter's values that are numbers */
 };
 
 /* A block that is encoded. */
