@@ -215,17 +215,16 @@ many() {
 		'sum += all[n](-1, 1) + all[n](1, -1);' 'return sum == 42; }'
 }
 
-@test "where a program stops often, ways to where nobody was are not waited for, and seen later" {
+@test "ways to where nobody was are not waited for, and seen later" {
 	needs jq gcov
-	many 2000 >p.c
-	as_gcov 14000 16000
+	many 250 >p.c
+	as_gcov 1700 2000
 	local stops=() way
 	for way in exact budget; do
 		"$CPROF" cover -q --branches="$way" -o data -- ./p-plain
 		stops+=("$("$CPROF" report --json data | jq .overhead.stops)")
 	done
-	# Of the first 8192 stops all are as they were.
-	assert [ "$((stops[0] - stops[1]))" -gt 16000 ]
+	assert [ "$((stops[0] - stops[1]))" -gt 3500 ]
 }
 
 # joined COUNT: so many functions that are called once, and where a watched jump leads to

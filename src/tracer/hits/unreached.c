@@ -8,9 +8,9 @@
  *      │         ▼
  *      └──► the block   hit: both are put back
  *
- * What is not seen so is which of the ways the first one came, so it is done only in programs
- * that stop often: in one that works for milliseconds in a thousand functions such conditions
- * were half of all stops. In the table, the branches that wait are a chain that begins at the
+ * What is not seen so is which of the ways the first one came; of most branches one comes
+ * again. Of the stops that conditions cost in test programs that run for milliseconds, every
+ * third was such a one. In the table, the branches that wait are a chain that begins at the
  * block, and processes that share it share the chain; who of it waits is each one's own.
  */
 #include "tracer/hits/unreached.h"
@@ -21,7 +21,6 @@
 #include "tracer/memory/patch.h"
 #include "tracer/memory/space.h"
 
-#define MANY_STOPS 8192u /* of the session, from which on it is done */
 #define SHARE 8u /* of the hits that a branch has in all, it has so many before */
 #define LEAST 2u
 #define CHAIN_MAX 64u
@@ -66,8 +65,7 @@ bool unreached_leave(const struct tracer *tr, struct space *space, const struct 
 	struct site *site = &space->table->sites.items[branch - space->table->sites.items];
 	struct site *block;
 
-	if (tr->link->shared->stats.counted < MANY_STOPS ||
-	    hits < (budget / SHARE > LEAST ? budget / SHARE : LEAST))
+	if (hits < (budget / SHARE > LEAST ? budget / SHARE : LEAST))
 		return false;
 	block = way_of(space, branch, passed);
 	if (!block || !site_armed(space, block) ||
