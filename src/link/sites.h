@@ -34,6 +34,8 @@
  *           the first hit in each process; with HOLD, too, it stays: CP_EVENT_OPENED
  *           The thread's next hit says that the block was executed to its end
  *           (CP_COUNT_WHOLE), unless that is in the middle of it: MIDDLE
+ *           LATER: no breakpoint, until a branch waits for somebody to come to the block.
+ *           Nobody did as long as the counters `ways`, of what it leads to, are 0
  *   BRANCH  a conditional jump: counters[id] when it will jump, counters[id + 1]
  *           when not. With ONCE, it is removed when those are not 0 that are
  *           waited for (TAKEN, PASSED), or after the group's max_rate hits, of all
@@ -65,6 +67,7 @@
 #define CP_SITE_TAKEN 4096u
 #define CP_SITE_PASSED 8192u
 #define CP_SITE_MIDDLE CP_SITE_TAKEN /* with COUNT */
+#define CP_SITE_LATER CP_SITE_PASSED /* with COUNT and ONCE */
 #define CP_SITE_SIGACTION 16384u
 #define CP_SITE_SIGCALL 32768u
 #define CP_SITE_WINDOW (1u << 16)
@@ -88,6 +91,7 @@ struct cp_site {
 	uint32_t fetch_count;
 	uint32_t flags; /* CP_SITE_* */
 	uint32_t window; /* WINDOW, HOP: index in the batch's windows */
+	uint32_t ways[2]; /* LATER: counters */
 	uint8_t original[CP_TRAP_MAX]; /* bytes expected there */
 	uint32_t slot; /* number of its slot in the area; a number belongs to one address for
 			  ever, and FREE steps have one too (it is what finds them in the table) */

@@ -22,6 +22,7 @@
 #include "engine/families/counting.h"
 #include "engine/families/coverage.h"
 #include "engine/families/frontier.h"
+#include "engine/families/inferred.h"
 #include "engine/probes/added.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/sites.h"
@@ -61,12 +62,14 @@ static void add_site(struct filling *f, const struct engine_cover_site *from)
 		.address = address,
 		.id = from->counter,
 		.flags = from->flags,
+		.ways = { from->ways[0], from->ways[1] },
 		.slot = from->slot,
 	};
 	if (!cp_step_prepare(f->s->calls->decoder, from->code, from->size, address,
 			     cp_area_slot(f->image->area, f->image->area_size, from->slot),
 			     f->code + (size_t)f->count * CP_SLOT_SIZE, &site->step)) {
-		engine_cover_refuse(f->s, from);
+		if (!engine_cover_is_later(from))
+			engine_cover_refuse(f->s, from);
 		return;
 	}
 	memcpy(site->original, from->code,
@@ -261,6 +264,8 @@ static int arm_all(cprof_image *image, struct engine_cover *cover)
 	struct filling f = { .s = s, .image = image, .cover = cover, .counted = counted };
 	int errnum, placed;
 
+	if (engine_cover_budget(s, cover))
+		engine_cover_await(cover);
 	take_next(&f);
 	errnum = send_all(&f);
 	placed = errnum || !counted ? 0 : engine_counted_place(counted, &s->coverage->sites);

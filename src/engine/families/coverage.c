@@ -77,6 +77,7 @@ void engine_cover_free(struct engine_cover *cover)
 	cp_vec_free(&cover->outside);
 	cp_vec_free(&cover->cuts);
 	cp_vec_free(&cover->landings);
+	free(cover->awaited);
 	free(cover->marks);
 	free(cover);
 }
@@ -477,7 +478,8 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 					engine_cover_inferred(s, cover, branch);
 
 			at->block++;
-			if (!inferred && engine_cover_block(s, cover, at->block - 1, ret))
+			if (engine_cover_block(s, cover, at->block - 1, ret) &&
+			    (!inferred || engine_cover_later(s, cover, branch, ret)))
 				return true;
 		} else {
 			return false;

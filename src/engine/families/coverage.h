@@ -65,6 +65,7 @@ struct engine_cover {
 	 * CP_NO_BLOCK. */
 	CP_VEC(uint32_t) watched;
 	uint32_t watched_count;
+	uint8_t *awaited; /* owned: of each block, is it one (inferred.c)? NULL: not made yet */
 	uint8_t *marks; /* owned: a bit for each address from `low` on; NULL: not made yet */
 	uint64_t low, span;
 	uint32_t processes; /* that it was placed in */
@@ -125,6 +126,7 @@ struct engine_cover_site {
 	uint16_t flags; /* CP_SITE_* */
 	uint32_t counter;
 	uint32_t slot;
+	uint32_t ways[2]; /* of LATER: counters */
 };
 /* Another process gets its sites. */
 void engine_cover_begin(struct engine_cover *cover);

@@ -10,8 +10,13 @@
  * No call is in a block, so what leaves it otherwise is a fault, of which the tracer
  * tells (cuts.c), or the end of the process between two instructions. Exact counts don't
  * go this way.
+ *
+ * Where such a block is reached in several ways, branches may wait for somebody to come there
+ * (tracer/hits/unreached.c): it gets a breakpoint when one does.
  */
 #include "engine/families/inferred.h"
+
+#include <stdlib.h>
 
 #include "engine/families/coverage.h"
 #include "engine/target/state.h"
@@ -24,6 +29,67 @@ bool engine_cover_inferred(const cprof_session *s, const struct engine_cover *co
 	return s->coverage->mode == CPROF_COVERAGE_ONESHOT &&
 	       (cover->watched.items[branch] == CP_NO_BLOCK || b->size);
 }
+
+/* ---- waited for ---- */
+
+static void await(struct engine_cover *cover, const struct engine_covered *f)
+{
+	uint8_t *awaited = cover->awaited + f->first_block;
+	uint32_t i, next;
+
+	for (i = f->first_branch; i < f->first_branch + f->branch_count; i++) {
+		const struct cp_probe_branch *b = &cover->branches.items[i];
+
+		next = cover->blocks.items[b->block].next;
+		if (b->taken_block == CP_NO_BLOCK && b->target_block)
+			awaited[b->target_block - 1] = true;
+		if (b->passed_block == CP_NO_BLOCK && next)
+			awaited[next - 1] = true;
+	}
+}
+
+void engine_cover_await(struct engine_cover *cover)
+{
+	const struct engine_covered *f;
+
+	if (cover->awaited || !cover->watched_count)
+		return;
+	cover->awaited = calloc(cover->blocks.count, 1);
+	cp_vec_for_each(&cover->functions, f)
+		if (cover->awaited)
+			await(cover, f);
+}
+
+static bool has_site(const cprof_session *s, const struct engine_cover *cover, uint32_t block)
+{
+	size_t n = cp_vec_partition(&cover->branches, b, b->block < block);
+
+	return block != CP_NO_BLOCK && cover->blocks.items[block].insn_size &&
+	       (n == cover->branches.count || cover->branches.items[n].block != block ||
+		!engine_cover_inferred(s, cover, (uint32_t)n));
+}
+
+bool engine_cover_later(const cprof_session *s, const struct engine_cover *cover, uint32_t branch,
+			struct engine_cover_site *site)
+{
+	const struct cp_probe_branch *b = &cover->branches.items[branch];
+
+	if (!site->size || !cover->awaited || !cover->awaited[b->block])
+		return false;
+	if (cover->watched.items[branch] != CP_NO_BLOCK) {
+		site->ways[0] = engine_cover_own(cover, branch);
+		site->ways[1] = site->ways[0] + 1;
+	} else if (has_site(s, cover, b->taken_block) && has_site(s, cover, b->passed_block)) {
+		site->ways[0] = cover->first_counter + b->taken_block;
+		site->ways[1] = cover->first_counter + b->passed_block;
+	} else {
+		return false;
+	}
+	site->flags |= CP_SITE_LATER;
+	return true;
+}
+
+/* ---- told ---- */
 
 /* What a direction's counter says of the block before it. */
 struct ways {

@@ -155,6 +155,10 @@ static bool kind_ok(const struct batch *b, const struct cp_site *s)
 		return !(s->flags & ~EVENT_FLAGS);
 	if (s->flags & CP_SITE_BRANCH && s->step.flow != CP_FLOW_BRANCH)
 		return false;
+	if ((s->flags & SITE_LATER) == SITE_LATER &&
+	    (!(s->flags & CP_SITE_ONCE) || s->ways[0] >= CP_LINK_COUNTERS ||
+	     s->ways[1] >= CP_LINK_COUNTERS))
+		return false;
 	if (s->flags & CP_SITE_HOLD && !(s->flags & CP_SITE_COUNT && s->flags & CP_SITE_ONCE))
 		return false;
 	return !(s->flags & ~COUNT_FLAGS) && !s->fetch_count && s->id < CP_LINK_COUNTERS - 1;
@@ -297,6 +301,7 @@ static uint32_t put_site(struct space *space, const struct batch *b, const struc
 	site->batch = space->batches;
 	site->group = groups[s->group];
 	site->flags = s->flags;
+	memcpy(site->ways, s->ways, sizeof(site->ways));
 	site->step = s->step;
 	site->slot = cp_area_slot(area->address, area->size, s->slot);
 	memcpy(site->original, s->original, sizeof(site->original));
@@ -405,7 +410,8 @@ static int enter_sites(struct space *space, const struct batch *b, struct area *
 		if (!site_ok(space, b, area, &s) || !area_claim(area, s.slot, s.address))
 			return EINVAL;
 		record = put_site(space, b, area, &s, groups, table_find(space->table, s.address));
-		if (record == SITE_NONE || !add_entered(space, record, s.flags & SITE_WATCHES))
+		if (record == SITE_NONE || ((s.flags & SITE_LATER) != SITE_LATER &&
+					    !add_entered(space, record, s.flags & SITE_WATCHES)))
 			return ENOMEM;
 		area->records[s.slot] = record;
 		slots[i] = s.slot;

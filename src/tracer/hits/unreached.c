@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "link/coverage.h"
+#include "tracer/calls/guard.h"
 #include "tracer/memory/patch.h"
 #include "tracer/memory/space.h"
 
@@ -38,6 +39,39 @@ static struct site *next_of(const struct space *space, const struct site *site)
 {
 	return site->window < space->table->sites.count ? &space->table->sites.items[site->window]
 							: NULL;
+}
+
+static bool is_counted(const struct tracer *tr, uint32_t counter)
+{
+	return atomic_load_explicit(&tr->link->counters[counter], memory_order_relaxed);
+}
+
+static bool is_reached(const struct tracer *tr, const struct site *block)
+{
+	return is_counted(tr, block->id) ||
+	       (block->flags & CP_SITE_LATER &&
+		(is_counted(tr, block->ways[0]) || is_counted(tr, block->ways[1])));
+}
+
+/* A block that what it leads to tells of has no breakpoint until somebody waits for it. */
+static bool watch(struct space *space, const struct site *block)
+{
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch patch = { .address = block->address };
+
+	if (site_armed(space, block))
+		return true;
+	if (!(block->flags & CP_SITE_LATER))
+		return false;
+	memcpy(patch.expect, block->original, size);
+	memcpy(patch.bytes, trap, size);
+	if (!space_any_armed(space, space_site(space, block->address)) &&
+	    !patch_apply(space, &patch, 1))
+		return false;
+	site_arm(space, block);
+	guard_avoid(space, block->address);
+	return true;
 }
 
 /* False: there are too many. */
@@ -68,9 +102,7 @@ bool unreached_leave(const struct tracer *tr, struct space *space, const struct 
 	if (hits < (budget / SHARE > LEAST ? budget / SHARE : LEAST))
 		return false;
 	block = way_of(space, branch, passed);
-	if (!block || !site_armed(space, block) ||
-	    atomic_load_explicit(&tr->link->counters[block->id], memory_order_relaxed) ||
-	    !join(space, block, site))
+	if (!block || is_reached(tr, block) || !watch(space, block) || !join(space, block, site))
 		return false;
 	*site_state(space, branch) |= STATE_WAITS;
 	return true;

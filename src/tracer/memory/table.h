@@ -10,6 +10,7 @@
 
 #define SITE_NONE UINT32_MAX
 #define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
+#define SITE_LATER (CP_SITE_COUNT | CP_SITE_LATER)
 #define SITE_FETCHES 256 /* of one site */
 #define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
 #define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGCALL)
@@ -32,6 +33,7 @@ struct site {
 	 * waits for the block (hits/unreached.c), or SITE_NONE. */
 	uint32_t window;
 	uint32_t flags; /* CP_SITE_* */
+	uint32_t ways[2]; /* of LATER */
 	bool first; /* at its address: the one that is found by it */
 	uint8_t original[CP_TRAP_MAX];
 	struct cp_step step;
