@@ -150,6 +150,32 @@ static void put_sample(struct maker *m, unsigned r)
 	m->out[r].refused_at = m->e->now;
 }
 
+/* Was the call accepted? On another stack than its own, another thread may have decided that:
+ * there the end is recorded of all calls, and whoever reads knows which are open. */
+static void put_if_decided(struct maker *m, unsigned r)
+{
+	const struct cp_detour_record *record = m->out[r].record;
+	struct cp_x86_emit *e = m->e;
+	size_t decided, other;
+
+	put_hash(m);
+	PUT32(e, "\x65\x48\x3b\x04\xcd", cp_x86_table_at(m->rings)); /* cmp %gs:(,%rcx,8),%rax */
+	m->out[r].refused_at = e->now;
+	if (record->chooses) {
+		m->out[r].skip = cp_x86_put_forward(e, "\x0f\x85", 2); /* jne */
+		cp_x86_note_chosen(e, m->rings, record->block.address);
+		return;
+	}
+	decided = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
+	/* cmp %gs:own_low,%rsp; jb other; cmp %gs:own_end,%rsp; jb skip */
+	PUT32(e, "\x65\x48\x3b\x24\x25", head_at(m, offsetof(struct cp_detour_ring, own_low)));
+	other = cp_x86_put_forward(e, "\x0f\x82", 2);
+	PUT32(e, "\x65\x48\x3b\x24\x25", head_at(m, offsetof(struct cp_detour_ring, own_end)));
+	m->out[r].skip = cp_x86_put_forward(e, "\x0f\x82", 2);
+	cp_x86_land(e, decided);
+	cp_x86_land(e, other);
+}
+
 static void put_condition(struct maker *m, unsigned r)
 {
 	const struct cp_detour_record *record = m->out[r].record;
@@ -168,13 +194,7 @@ static void put_condition(struct maker *m, unsigned r)
 		      cp_x86_table_at(m->rings)); /* mov %rax,%gs:(,%rcx,8) */
 		break;
 	case CP_DETOUR_IF_DECIDED:
-		put_hash(m);
-		PUT32(m->e, "\x65\x48\x3b\x04\xcd",
-		      cp_x86_table_at(m->rings)); /* cmp %gs:(,%rcx,8),%rax */
-		m->out[r].refused_at = m->e->now;
-		m->out[r].skip = cp_x86_put_forward(m->e, "\x0f\x85", 2); /* jne */
-		if (record->chooses)
-			cp_x86_note_chosen(m->e, m->rings, record->block.address);
+		put_if_decided(m, r);
 		break;
 	case CP_DETOUR_IF_CHOSEN:
 		m->out[r].skip = cp_x86_put_if_chosen(m->e, m->rings, record->block.address);

@@ -43,6 +43,8 @@ same() {
 		"$CPROF" report --json fast.data |
 			jq -e '.overhead.call_stops < .calls.events / 10'
 	done
+	# What a condition accepted in one thread ends in another.
+	same -t program --when='depth > 2' -- "$TRACEES/coroutines" --rounds=1 --mode=moves
 	same -t 'base,outer,middle,split,leaf,on_the_side' -- "$TRACEES/inherit" --mode=coroutine
 	same -t 'base,outer,middle,split,leaf,in_thread' -- "$TRACEES/inherit" --mode=thread
 }
