@@ -55,6 +55,22 @@ CPROF_API cprof_status cprof_static_object(const cprof_image *image, const char 
 					   cprof_thread *thread, cprof_object *ret,
 					   cprof_static_kind *kind_ret);
 
+/* A static variable, of those that there are. */
+typedef struct cprof_static {
+	const char *name; /* with all that it is in, as expressions have it: "main()::calls" */
+	const char *file; /* where it is declared; NULL: not told */
+	uint32_t line;
+	cprof_static_kind kind;
+	cprof_status status; /* as cprof_static_object() answers */
+	cprof_object object; /* its address is 0 where the status says why */
+} cprof_static;
+/* Of cprof_for_each_static(); what it is given is good until it returns. False: that is enough. */
+typedef bool (*cprof_static_fn)(const cprof_static *variable, void *data);
+/* Calls `fn` for each static variable whose name matches `glob` (NULL: any): of `image`, or
+ * if that is NULL of all that are mapped; `thread` as above. Reads all debug information. */
+CPROF_API cprof_status cprof_for_each_static(const cprof_image *image, const char *glob,
+					     cprof_thread *thread, cprof_static_fn fn, void *data);
+
 /* The whole object that a base class of it is at object->address, by its vtable: with its own
  * address and type. NOT_SUPPORTED: its class has no virtual functions. UNREADABLE. NOT_FOUND:
  * no vtable is where it says, or no debug information has that class. */

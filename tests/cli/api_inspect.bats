@@ -20,6 +20,8 @@ setup_file() {
 		sed 's/long int/long/' out | grep -E '^(at|whole|elements|held) ' >places
 		[ "$(wc -l <places)" = 36 ]
 		head -n 18 places | diff - <(tail -n 18 places)
+		"$CPROF" inspect --globals --json inspected | jq -r '.[].expression' | sort >names
+		sed -n 's/^static //p' out | sort | diff names -
 	done
 }
 

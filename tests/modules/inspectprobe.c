@@ -61,6 +61,40 @@ static void statics(void)
 }
 
 /* What an expression stands for. */
+/* Of one that is the only one of its name, the same is said when it is asked for. */
+static bool on_static(const cprof_static *v, void *data)
+{
+	cprof_static_kind kind = CPROF_STATIC_PROCESS;
+	cprof_object o = { 0 };
+	cprof_status status;
+
+	printf("static %s\n", v->name);
+	if (!data)
+		return true;
+	status = cprof_static_object(data, v->name, NULL, &o, &kind);
+	expect(v->name, v->status, status);
+	wrong += v->kind != kind || v->object.address != o.address || v->object.type != o.type;
+	return true;
+}
+
+static bool on_first(const cprof_static *v, void *data)
+{
+	wrong += strncmp(v->name, "ns::", 4) != 0;
+	++*(unsigned *)data;
+	return false;
+}
+
+static void all_statics(const cprof_image *image)
+{
+	unsigned first = 0;
+
+	expect("all", cprof_for_each_static(image, NULL, NULL, on_static, (void *)image), CPROF_OK);
+	expect("first", cprof_for_each_static(NULL, "ns::*", NULL, on_first, &first), CPROF_OK);
+	wrong += first != 1;
+	expect("no fn", cprof_for_each_static(image, NULL, NULL, NULL, NULL),
+	       CPROF_E_INVALID_ARGUMENT);
+}
+
 static cprof_object object(const char *expression)
 {
 	cprof_evaluated e;
@@ -194,8 +228,8 @@ static void on_takes(cprof_profiler *prof, const cprof_function *function,
 		     cprof_call_context *context)
 {
 	(void)prof;
-	(void)function;
 	statics();
+	all_statics(cprof_function_image(function));
 	objects();
 	layouts();
 	evaluate("list->next->value", context, CPROF_OK);

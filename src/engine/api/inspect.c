@@ -358,6 +358,12 @@ static cprof_static_kind kind_of(const struct engine_static *found)
 	return is_member(found->image->assembly, name) ? CPROF_STATIC_MEMBER : CPROF_STATIC_PROCESS;
 }
 
+static cprof_status static_status(const struct cp_thing *thing)
+{
+	return !thing->error && !thing->in_memory ? CPROF_E_LITERALS_HAVE_NO_ADDRESS
+						  : status_of(thing->error);
+}
+
 cprof_status cprof_static_object(const cprof_image *image, const char *name, cprof_thread *thread,
 				 cprof_object *ret, cprof_static_kind *kind_ret)
 {
@@ -380,9 +386,58 @@ cprof_status cprof_static_object(const cprof_image *image, const char *name, cpr
 	if (kind_ret)
 		*kind_ret = kind_of(&found);
 	end(&a);
-	if (!thing.error && !thing.in_memory)
-		return CPROF_E_LITERALS_HAVE_NO_ADDRESS;
-	return status_of(thing.error);
+	return static_status(&thing);
+}
+
+/* False: that is enough. */
+static bool tell_static(struct asked *a, const struct engine_static *found, int32_t tid,
+			cprof_static_fn fn, void *data)
+{
+	struct cp_thing thing = engine_static_thing(a->process, found, tid, &a->arena);
+	const cprof_static variable = { .name = found->global->name,
+					.file = found->global->file,
+					.line = found->global->line,
+					.kind = kind_of(found),
+					.status = static_status(&thing),
+					.object = object_of(&thing) };
+
+	return fn(&variable, data);
+}
+
+cprof_status cprof_for_each_static(const cprof_image *image, const char *glob, cprof_thread *thread,
+				   cprof_static_fn fn, void *data)
+{
+	const struct cp_global_query query = { .glob = glob };
+	struct cp_globals globals;
+	struct cp_error *err = NULL;
+	bool more = true;
+	struct asked a;
+	size_t i, n;
+	cprof_status status = fn ? begin(&a, NULL) : CPROF_E_INVALID_ARGUMENT;
+
+	if (status)
+		return status;
+	if (thread || image)
+		a.process = thread ? thread->process : image->process;
+	if (!engine_open_memory(a.process))
+		return CPROF_E_GONE;
+	for (i = 0; i < a.process->images.count && more && !err; i++) {
+		const cprof_image *in = a.process->images.items[i];
+
+		if (!in->mapped || !in->assembly->image || (image && in != image))
+			continue;
+		err = cp_image_find_globals(in->assembly->image, &query, &globals);
+		for (n = 0; !err && n < globals.list.count && more; n++)
+			more = tell_static(&a,
+					   &(struct engine_static){ in, &globals.list.items[n] },
+					   thread ? thread->tid : a.tid, fn, data);
+		if (!err)
+			cp_globals_free(&globals);
+	}
+	status = err ? CPROF_E_OUT_OF_MEMORY : CPROF_OK;
+	cp_error_free(err);
+	end(&a);
+	return status;
 }
 
 /* ---- objects ---- */
