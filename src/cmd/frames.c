@@ -336,6 +336,18 @@ static const struct cp_call_site *entered_call_site(void *ctx, const struct cp_e
 		       : NULL;
 }
 
+static const struct cp_call_site *entered_tail_call(void *ctx, const struct cp_entered_place *at,
+						    uint64_t from, uint64_t to)
+{
+	struct cp_frames *frames = ctx;
+	struct cp_call_site *site = cp_arena_alloc(&frames->sites, sizeof(*site));
+
+	return site && cp_image_tail_call(at->image, (struct cp_vaddr){ from },
+					  (struct cp_vaddr){ to }, &frames->sites, site)
+		       ? site
+		       : NULL;
+}
+
 static bool entered_never_comes_back(void *ctx, const struct cp_entered_place *at, uint64_t entry)
 {
 	(void)ctx;
@@ -346,6 +358,7 @@ static const struct cp_entered_ops entered_ops = {
 	.place = entered_place,
 	.function = entered_function,
 	.call_site = entered_call_site,
+	.tail_call = entered_tail_call,
 	.never_comes_back = entered_never_comes_back,
 };
 

@@ -290,6 +290,69 @@ static bool never_comes_back(struct cp_debuginfo *all, uint64_t entry)
 	return never;
 }
 
+/* Reads the jump to `to` of the function at `from`; where its others lead is noted. */
+static bool read_tail_calls(struct cp_debuginfo *all, uint64_t from, uint64_t to,
+			    struct reached *others, struct cp_arena *arena,
+			    struct cp_call_site *ret)
+{
+	struct attrs function, a;
+	unsigned depth = 0, found = 0;
+	struct cp_walk w;
+	struct cp_die die;
+	struct cp_unit *unit = function_at(all, from, &w, &function, &depth);
+
+	if (!unit || !cp_attr_flag(&function.all_calls))
+		return false;
+	while (next_site(&w, &depth, &die, &a)) {
+		struct cp_call_site site = { 0 };
+
+		if (cp_attr_flag(&a.tail))
+			read_callee(unit, &a, arena, &site);
+		if (site.callee && site.callee->low == to && !site.callee->next) {
+			*ret = site;
+			found++;
+			if (die.abbrev->children)
+				read_parameters(unit, &w, arena, ret);
+			continue;
+		}
+		if (cp_attr_flag(&a.tail) &&
+		    (!site.callee || site.callee->next || !reach(others, site.callee->low)))
+			return false;
+		if (!leave_site(&w, &die, &a))
+			return false;
+	}
+	return !w.c.bad && !depth && found == 1;
+}
+
+static bool only_tail_call(struct cp_debuginfo *all, uint64_t from, uint64_t to,
+			   struct cp_arena *arena, struct cp_call_site *ret)
+{
+	struct reached others = { 0 };
+	bool only = reach(&others, to) && read_tail_calls(all, from, to, &others, arena, ret) &&
+		    never_comes_back(all, from);
+	size_t i;
+
+	for (i = 1; only && i < others.entries.count; i++)
+		only = follow_tail_calls(all, others.entries.items[i], &others);
+	cp_vec_free(&others.entries);
+	cp_arena_free(&others.arena);
+	return only;
+}
+
+bool cp_image_tail_call(struct cp_image *image, struct cp_vaddr from, struct cp_vaddr to,
+			struct cp_arena *arena, struct cp_call_site *ret)
+{
+	struct cp_debuginfo *all;
+	bool only;
+
+	*ret = (struct cp_call_site){ 0 };
+	pthread_mutex_lock(&image->debug_lock);
+	all = cp_debuginfo_begin(image, STEPS);
+	only = all && only_tail_call(all, from.v, to.v, arena, ret);
+	pthread_mutex_unlock(&image->debug_lock);
+	return only;
+}
+
 bool cp_image_call_site(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
 			struct cp_call_site *ret)
 {

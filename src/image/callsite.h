@@ -42,6 +42,10 @@ struct cp_entered {
  * and in the image. False: nothing is told of it. */
 bool cp_image_call_site(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
 			struct cp_call_site *ret);
+/* The jump by which the function at `from` ends in the one at `to`. False: there is none, or
+ * more than one way from there to there, or that can't be told. */
+bool cp_image_tail_call(struct cp_image *image, struct cp_vaddr from, struct cp_vaddr to,
+			struct cp_arena *arena, struct cp_call_site *ret);
 /* Is it certain that the function at `entry` never ends by jumping to one that
  * comes back to it by such jumps? Then it has other arguments than it was called with. */
 bool cp_image_never_comes_back(struct cp_image *image, struct cp_vaddr entry);

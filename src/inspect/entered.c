@@ -8,7 +8,8 @@
  * Debug information is about the call that the caller makes there. The function on the
  * stack need not be the one that was called, which may have ended by jumping to it. So
  * the caller must have called this very function, which must be known never to come
- * back to itself by such jumps.
+ * back to itself by such jumps; or one that leads here by one jump and no other way, which
+ * passes on what it was entered with itself, or constants.
  */
 #include "inspect/entered.h"
 
@@ -34,18 +35,16 @@ static bool compute(const struct cp_location_env *env, const struct cp_location 
 	return true;
 }
 
-/* Does the instruction before `from` call the function's entry? That counts whatever
- * names the function has. */
-static bool calls_directly(const struct cp_entered_place *from, const struct cp_entered_place *f,
-			   uint64_t entry)
+/* What the instruction before `from` calls, in its object. That counts whatever names the
+ * function has. */
+static bool called_directly(const struct cp_entered_place *from, uint64_t *target_ret)
 {
 	uint8_t code[CALL_MAX];
 	struct cp_vaddr at = { from->address - sizeof(code) };
-	uint64_t target = 0;
 
+	*target_ret = 0;
 	return cp_image_read_constant(from->image, at, code, sizeof(code)) == sizeof(code) &&
-	       cp_arch_host()->call_before(code, sizeof(code), from->address, &target) &&
-	       from->object == f->object && target == entry;
+	       cp_arch_host()->call_before(code, sizeof(code), from->address, target_ret);
 }
 
 /* Is what `site` calls, from `from`, the function that `f` is in? */
@@ -56,7 +55,7 @@ static bool calls(const struct cp_call_site *site, const struct cp_location_env 
 	const struct cp_extent *e;
 	uint64_t target;
 
-	if (calls_directly(from, f, entry))
+	if (called_directly(from, &target) && from->object == f->object && target == entry)
 		return true;
 	for (e = site->callee; e; e = e->next)
 		if (from->object == f->object && e->low == entry)
@@ -66,22 +65,31 @@ static bool calls(const struct cp_call_site *site, const struct cp_location_env 
 	return compute(env, &site->target, &target) && target == entry + f->bias;
 }
 
-/* Is `site` the call by which the function of frames[0] was entered? *here_ret is where
- * that stands. */
-static bool entered_by(const struct cp_callers *c, const struct cp_call_site *site,
-		       const struct cp_location_env *env, const struct cp_entered_place *caller,
-		       struct cp_entered_place *here_ret)
+/* What frames[0] is in, which its caller's call may have entered: where it stands, the entry
+ * of that function, and its linkage name or NULL. */
+static bool function_of(const struct cp_callers *c, struct cp_entered_place *here_ret,
+			uint64_t *entry_ret, const char **name_ret)
 {
 	const struct cp_frame *f = &c->frames[0];
-	const char *name = NULL;
-	uint64_t entry;
 
-	if (c->frames[1].flags & CP_FRAME_EXACT_PC || f->flags & CP_FRAME_GUESSED ||
-	    !c->ops->place(c->ctx, f->pc.v - !(f->flags & CP_FRAME_EXACT_PC), here_ret))
-		return false;
-	return c->ops->function(c->ctx, here_ret, &entry, &name) &&
-	       calls(site, env, caller, here_ret, entry, name) &&
-	       c->ops->never_comes_back(c->ctx, here_ret, entry);
+	*name_ret = NULL;
+	return !(c->frames[1].flags & CP_FRAME_EXACT_PC) && !(f->flags & CP_FRAME_GUESSED) &&
+	       c->ops->place(c->ctx, f->pc.v - !(f->flags & CP_FRAME_EXACT_PC), here_ret) &&
+	       c->ops->function(c->ctx, here_ret, entry_ret, name_ret);
+}
+
+/* The jump by which what was called from `caller` ended in the function at `entry`; NULL:
+ * it is not known to be the only way. */
+static const struct cp_call_site *jump_between(const struct cp_callers *c,
+					       const struct cp_entered_place *caller,
+					       const struct cp_entered_place *here, uint64_t entry)
+{
+	uint64_t called;
+
+	if (caller->object != here->object || !called_directly(caller, &called) ||
+	    called == entry || !c->ops->never_comes_back(c->ctx, here, entry))
+		return NULL;
+	return c->ops->tail_call(c->ctx, here, called, entry);
 }
 
 /* The call of the frame, which a return address is behind. */
@@ -107,6 +115,19 @@ static void put(const struct cp_call_parameter *p, uint64_t value, struct cp_ent
 	}
 }
 
+/* What `site` passes; `own`: to a function of the same object. */
+static void put_all(const struct cp_call_site *site, const struct cp_location_env *env, bool own,
+		    struct cp_entered *ret)
+{
+	uint64_t value;
+	size_t i;
+
+	for (i = 0; i < site->count; i++)
+		if ((site->parameters[i].number != CP_CALL_BY_DIE || own) &&
+		    compute(env, &site->parameters[i].value, &value))
+			put(&site->parameters[i], value, ret);
+}
+
 /* What frames[0] was entered with, by its caller, which was entered with `before`. */
 static void passed(const struct cp_callers *c, const struct cp_entered *before,
 		   struct cp_entered *ret)
@@ -120,15 +141,18 @@ static void passed(const struct cp_callers *c, const struct cp_entered *before,
 		.memory = c->stack,
 		.cfa = f->cfa.v,
 	};
-	const struct cp_call_site *site;
+	static const struct cp_regs none;
+	const struct cp_call_site *site, *jump;
 	const struct cp_location *base;
 	struct cp_entered_place caller, here;
-	uint64_t value;
-	size_t i;
+	struct cp_entered between;
+	const char *name;
+	uint64_t entry;
+	bool direct;
 
 	*ret = (struct cp_entered){ 0 };
 	site = site_of(c, f, &caller);
-	if (!site || !site->count)
+	if (!site)
 		return;
 	env.bias = caller.bias;
 	base = cp_location_at(&site->frame_base, caller.address - 1);
@@ -136,13 +160,25 @@ static void passed(const struct cp_callers *c, const struct cp_entered *before,
 		env.frame_base = base->expr;
 		env.frame_base_size = base->size;
 	}
-	if (!entered_by(c, site, &env, &caller, &here))
+	if (!function_of(c, &here, &entry, &name))
 		return;
-	for (i = 0; i < site->count; i++)
-		if ((site->parameters[i].number != CP_CALL_BY_DIE ||
-		     here.object == caller.object) &&
-		    compute(&env, &site->parameters[i].value, &value))
-			put(&site->parameters[i], value, ret);
+	direct = calls(site, &env, &caller, &here, entry, name);
+	if (direct && !c->ops->never_comes_back(c->ctx, &here, entry))
+		return;
+	jump = direct ? NULL : jump_between(c, &caller, &here, entry);
+	if (!direct && !jump)
+		return;
+	put_all(site, &env, here.object == caller.object, ret);
+	if (!jump)
+		return;
+	between = *ret;
+	*ret = (struct cp_entered){ 0 };
+	env = (struct cp_location_env){ .arch = cp_arch_host(),
+					.regs = &none,
+					.entry = &between.regs,
+					.passed = &between.passed,
+					.bias = here.bias };
+	put_all(jump, &env, true, ret);
 }
 
 /* Goes inwards from the outermost caller that is looked at. */

@@ -25,6 +25,9 @@ struct cp_entered_ops {
 			 const char **linkage_name_ret);
 	/* cp_image_call_site(); NULL: nothing is told. */
 	const struct cp_call_site *(*call_site)(void *ctx, const struct cp_entered_place *at);
+	/* cp_image_tail_call(), between functions of the place's object; NULL: nothing is told. */
+	const struct cp_call_site *(*tail_call)(void *ctx, const struct cp_entered_place *at,
+						uint64_t from, uint64_t to);
 	/* cp_image_never_comes_back() */
 	bool (*never_comes_back)(void *ctx, const struct cp_entered_place *at, uint64_t entry);
 };

@@ -216,6 +216,52 @@ agree() {
 	diff got - <<<"optimized_out null"
 }
 
+# passes() ends in leaf() and nothing else; twice() in one of two ways, around() by way of another.
+@test "what was passed by a function that ended by jumping is known where there is one way" {
+	needs gcc gdb jq
+	local how
+	cat >jumps.c <<-'END'
+		#include <unistd.h>
+		#define OWN __attribute__((noipa)) long
+		volatile int at;
+		static __attribute__((noinline)) long hold(void) { char c; return read(0, &c, 1); }
+		OWN leaf(long a, long b, long c) { at++; return hold() + at; }
+		OWN passes(long b, long a) { return leaf(a, b, 42); }
+		OWN twice(long a, long b) { return at > 99 ? leaf(a, b, 1) : leaf(b, a, 2); }
+		OWN also(long a, long b) { return leaf(b, a, 3); }
+		OWN around(long a, long b) { return at > 99 ? leaf(a, b, 4) : also(a, b); }
+		OWN calls(int how)
+		{
+			return how == 1 ? passes(5, 6) + 1 : how == 2 ? twice(7, 8) + 1 : around(9, 10) + 1;
+		}
+		int main(int argc, char **argv) { return (int)calls(argv[1][0] - '0'); }
+	END
+	gcc -g -O2 -o jumps jumps.c
+	mkfifo open
+	exec {open}<>open
+	for how in 1 2 3; do
+		./jumps $how <open {open}>&- 3>&- &
+		pid=$!
+		started+=("$pid")
+		until_true grep -q '^0 0x0 ' "/proc/$pid/syscall"
+		"$CPROF" stack --json --args --stop "$pid" |
+			jq -c '.threads[].frames[] | select(.function == "leaf") | [.args[] | .error // .value]' >>ours
+		"$CPROF" inspect --json --stop --frame=leaf "$pid" a b c | jq -c '[.[] | .error // .value]' >>theirs
+		[ $how != 1 ] || gdb -nx -batch -p "$pid" -ex 'frame function leaf' -ex 'printf "[%ld,%ld,%ld]\n", a, b, c' \
+			2>/dev/null | grep '^\[[0-9]' >said
+		kill -KILL "$pid"
+		wait "$pid" || :
+	done
+	exec {open}>&-
+	diff ours - <<-'END'
+		[6,5,42]
+		["optimized_out","optimized_out","optimized_out"]
+		["optimized_out","optimized_out","optimized_out"]
+	END
+	diff ours theirs
+	head -n 1 ours | diff - said
+}
+
 @test "on a terminal values are cut to its width; in a pipe they are whole" {
 	begin variables_O0
 	"$CPROF" stack --args --locals "$tracee" >pipe

@@ -91,6 +91,15 @@ static const struct cp_call_site *entered_call_site(void *ctx, const struct cp_e
 	return engine_call_site(image->assembly, at->address);
 }
 
+static const struct cp_call_site *entered_tail_call(void *ctx, const struct cp_entered_place *at,
+						    uint64_t from, uint64_t to)
+{
+	const cprof_image *image = at->object;
+
+	(void)ctx;
+	return engine_tail_call(image->assembly, from, to);
+}
+
 static bool entered_never_comes_back(void *ctx, const struct cp_entered_place *at, uint64_t entry)
 {
 	const cprof_image *image = at->object;
@@ -103,6 +112,7 @@ static const struct cp_entered_ops entered_ops = {
 	.place = entered_place,
 	.function = entered_function,
 	.call_site = entered_call_site,
+	.tail_call = entered_tail_call,
 	.never_comes_back = entered_never_comes_back,
 };
 

@@ -12,9 +12,17 @@
 #define NEVER 1u /* never comes back to itself by tail calls */
 #define PERHAPS 2u
 
+/* A function that ends in another one, or is not known to. */
+struct engine_ending {
+	uint64_t from, to; /* link-time entries */
+	bool known;
+	struct cp_call_site site;
+};
+
 struct engine_places {
 	struct cp_map inlined; /* address and level -> struct cp_signature *, owned */
 	struct cp_map sites; /* return address -> struct cp_call_site * in the arena, or 0 */
+	struct cp_map jumps; /* hash of both entries -> struct engine_ending * in the arena */
 	struct cp_map tails; /* entry -> NEVER, PERHAPS */
 	struct cp_arena arena;
 };
@@ -65,6 +73,30 @@ const struct cp_call_site *engine_call_site(cprof_assembly *a, uint64_t address)
 	return site;
 }
 
+const struct cp_call_site *engine_tail_call(cprof_assembly *a, uint64_t from, uint64_t to)
+{
+	struct engine_places *p = places_of(a);
+	/* Few pairs share a hash, and then one of them is not known. */
+	uint64_t key = cp_hash_u64(from ^ cp_hash_u64(to)), *known;
+	struct engine_ending *jump;
+
+	if (!p)
+		return NULL;
+	known = cp_map_get(&p->jumps, key);
+	jump = known ? (struct engine_ending *)(uintptr_t)*known
+		     : cp_arena_alloc(&p->arena, sizeof(*jump));
+	if (!jump)
+		return NULL;
+	if (!known) {
+		jump->from = from;
+		jump->to = to;
+		jump->known = cp_image_tail_call(a->image, (struct cp_vaddr){ from },
+						 (struct cp_vaddr){ to }, &p->arena, &jump->site);
+		cp_map_put(&p->jumps, key, (uintptr_t)jump);
+	}
+	return jump->known && jump->from == from && jump->to == to ? &jump->site : NULL;
+}
+
 bool engine_never_comes_back(cprof_assembly *a, uint64_t entry)
 {
 	struct engine_places *p = places_of(a);
@@ -89,6 +121,7 @@ void engine_places_free(struct engine_places *p)
 		cp_signature_destroy((struct cp_signature *)(uintptr_t)value);
 	cp_map_free(&p->inlined);
 	cp_map_free(&p->sites);
+	cp_map_free(&p->jumps);
 	cp_map_free(&p->tails);
 	cp_arena_free(&p->arena);
 	free(p);

@@ -22,6 +22,8 @@ const struct cp_signature *engine_inlined_signature(cprof_assembly *a, uint64_t 
 						    const struct cp_value_limits *limits);
 /* The call that returns to link-time `address`; NULL: nothing is told of it. */
 const struct cp_call_site *engine_call_site(cprof_assembly *a, uint64_t address);
+/* cp_image_tail_call(), of functions at link-time addresses; NULL: nothing is told. */
+const struct cp_call_site *engine_tail_call(cprof_assembly *a, uint64_t from, uint64_t to);
 /* cp_image_never_comes_back(), of the function at link-time `entry`. */
 bool engine_never_comes_back(cprof_assembly *a, uint64_t entry);
 void engine_places_free(struct engine_places *places);
