@@ -399,7 +399,8 @@ static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type
 	/* Text up to a NUL, as where a pointer leads to. */
 	if (flexible && is_text(t) && !from.size && from.address && cp_build_is_whole(b))
 		from = cp_build_memory(b, from.address, b->limits->string + UINT64_C(1), &tried);
-	if ((wide || is_text(t)) && from.size == t->size && !from.gaps && goes_behind_nul(b, t)) {
+	if ((wide || is_text(t)) && from.size && from.size == t->size && !from.gaps &&
+	    goes_behind_nul(b, t)) {
 		set_behind_nul(b, v, from, wide);
 		return;
 	}
