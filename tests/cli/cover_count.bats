@@ -57,6 +57,16 @@ counted() {
 	counted 3000 4 info
 }
 
+# Forty times each run of it: loaded where it was before, a thousand rounds, unloaded.
+@test "a library that comes back where it was is counted without stops again" {
+	needs jq
+	"$CPROF" cover -q --count --lcov=info -o data -- "$TRACEES/dlopen_loop" --rounds=1
+	line=$(grep -n 'x = x \* 1664525' "$SOURCES/tests/tracees/plugin.c" | cut -d: -f1)
+	sed -n '/^SF:.*plugin\.c$/,/^end/p' info | sed -n "s/^DA:$line,//p" >counts
+	assert_equal "$(<counts)" 40000
+	assert [ "$("$CPROF" report --json data | jq .overhead.stops)" -lt 20000 ]
+}
+
 @test "what was counted before a SIGKILL is there" {
 	built p -O0
 	run "$CPROF" cover -q --count --lcov=info -- ./p k 3000

@@ -272,14 +272,14 @@ bool engine_counted_has(const struct engine_counted *counted, uint32_t counter)
 	return c && number < c->of_count && c->of[number] && counted->made[c->of[number] - 1];
 }
 
-/* What has slots already stands, or did. */
+/* What has slots already stands, or did; not what did before the image was mapped again. */
 static bool find_standing(const cprof_image *image, struct addresses *ret)
 {
 	uint64_t address, slot;
 	size_t cursor = 0;
 
 	while (cp_map_next(&image->slots, &cursor, &address, &slot))
-		if (!cp_vec_push(&ret->items, address))
+		if (engine_batch_is_here(image, slot) && !cp_vec_push(&ret->items, address))
 			return false;
 	if (ret->items.count)
 		qsort(ret->items.items, ret->items.count, sizeof(*ret->items.items), by_value);

@@ -31,7 +31,8 @@ static void share_with(cprof_image *other, const cprof_image *image, const struc
 		address = sites[i].address - image->bias;
 		slot = cp_map_get(&image->slots, address);
 		if (slot && !cp_map_get(&other->slots, address))
-			cp_map_put(&other->slots, address, *slot);
+			cp_map_put(&other->slots, address,
+				   (uint64_t)other->unmapped << 32 | (uint32_t)*slot);
 	}
 }
 

@@ -643,6 +643,7 @@ void engine_arm_process(cprof_process *p)
 		if (!image->mapped && image->armed) {
 			say_replaced(image);
 			forget_image(image);
+			image->unmapped++;
 		}
 	}
 	engine_each_family(s, f, mapped)

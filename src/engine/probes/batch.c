@@ -29,9 +29,14 @@ uint32_t engine_batch_slot(cprof_image *image, uint64_t address)
 	uint32_t slot = image->cover.reserved + (uint32_t)image->slots.count;
 
 	if (known)
-		return (uint32_t)*known;
-	cp_map_put(&image->slots, address, slot);
+		slot = (uint32_t)*known;
+	cp_map_put(&image->slots, address, (uint64_t)image->unmapped << 32 | slot);
 	return slot;
+}
+
+bool engine_batch_is_here(const cprof_image *image, uint64_t slot)
+{
+	return slot >> 32 == image->unmapped;
 }
 
 static unsigned site_flags(const cprof_session *s, const struct engine_site *site)

@@ -29,6 +29,9 @@ bool engine_batch_put(struct engine_batch *b, struct cp_site *out, const uint8_t
 /* The number of the slot of a link-time address, for ever; the first slots are reserved
  * for coverage. */
 uint32_t engine_batch_slot(cprof_image *image, uint64_t address);
+/* In image->slots there is, above the number, how often the image had been unmapped when the
+ * site was last placed. Was that one placed since it was mapped? */
+bool engine_batch_is_here(const cprof_image *image, uint64_t slot);
 /* The site with that number, at run-time `address`. */
 bool engine_batch_site(struct engine_batch *b, uint32_t number, uint64_t address,
 		       const uint8_t *code, size_t size);

@@ -26,6 +26,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		image->area = from->area;
 		image->area_size = from->area_size;
 		image->cover = from->cover;
+		image->unmapped = from->unmapped;
 		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
 			cp_map_put(&image->slots, address, slot);
 		engine_detours_copy(image, from);

@@ -90,9 +90,9 @@ struct cprof_image {
 	bool mapped, armed; /* mapped: now; armed: its breakpoints were placed */
 	bool noted; /* annotations were looked for */
 	uint8_t anew; /* how often its breakpoints were placed once more */
-	uint32_t look; /* process's look that last found it mapped */
+	uint32_t look, unmapped; /* process's look that last found it mapped; how often it went */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
-	struct cp_map slots; /* link-time address of a site -> its slot in the area */
+	struct cp_map slots; /* link-time address of a site -> its slot (probes/batch.h) */
 	/* Numbers of traced functions that have detours here -> what stands of them, owned. */
 	struct cp_map detoured;
 	struct cp_map yielded; /* functions that had some: records may be left to tell */
