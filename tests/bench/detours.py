@@ -1,4 +1,5 @@
 """What a call costs that is seen without a stop, an allocation, and an exception."""
+import os
 import statistics
 import subprocess
 
@@ -72,19 +73,36 @@ def built(name, text, compiler, *options):
     return str(target)
 
 
-def pairs():
-    """A program that allocates and frees a million blocks."""
-    return built("bench-pairs",
-                 "#include <stdlib.h>\n"
-                 "__attribute__((noinline)) void *inner(size_t n) { void *p = malloc(n); "
-                 '__asm__ volatile("" ::"r"(p) : "memory"); return p; }\n'
-                 "__attribute__((noinline)) void *outer(int i) { return inner(16 + i % 64 * 8); }\n"
-                 "int main(void) { for (int i = 0; i < 1000000; i++) free(outer(i)); }\n",
-                 "cc", "-fno-builtin", "-x", "c")
+def pairs(count=1000000):
+    """A program that allocates and frees so many blocks."""
+    return [built("bench-pairs-of",
+                  "#include <stdlib.h>\n"
+                  "__attribute__((noinline)) void *inner(size_t n) { void *p = malloc(n); "
+                  '__asm__ volatile("" ::"r"(p) : "memory"); return p; }\n'
+                  "__attribute__((noinline)) void *outer(int i) { return inner(16 + i % 64 * 8); }\n"
+                  "int main(int argc, char **argv) { long n = argc > 1 ? atol(argv[1]) : 0; "
+                  "for (long i = 0; i < n; i++) free(outer((int)i)); }\n",
+                  "cc", "-fno-builtin", "-x", "c"), str(count)]
 
 
-def seconds(command):
-    status, _, took = cpu_of(command)
+def sampler():
+    """A library that does the least by which a sample can be chosen and its blocks' ends be known."""
+    return built("bench-sampler.so",
+                 "#include <stddef.h>\n"
+                 "void *__libc_malloc(size_t); void __libc_free(void *);\n"
+                 "static __thread long left; static unsigned char chosen[65536];\n"
+                 "#define CHOSEN(p) chosen[(size_t)(p) >> 4 & 65535]\n"
+                 "__attribute__((noinline)) static void *choose(size_t n) { void *p = __libc_malloc(n); "
+                 "left = 512 << 10; __atomic_fetch_add(&CHOSEN(p), 1, __ATOMIC_RELAXED); return p; }\n"
+                 "__attribute__((noinline)) static void forget(void *p) { "
+                 "__atomic_fetch_sub(&CHOSEN(p), 1, __ATOMIC_RELAXED); __libc_free(p); }\n"
+                 "void *malloc(size_t n) { left -= (long)n; return left < 0 ? choose(n) : __libc_malloc(n); }\n"
+                 "void free(void *p) { if (p && CHOSEN(p)) forget(p); else __libc_free(p); }\n",
+                 "cc", "-fno-builtin", "-fPIC", "-shared", "-ftls-model=initial-exec", "-x", "c")
+
+
+def seconds(command, **kwargs):
+    status, _, took = cpu_of(command, **kwargs)
     must(status, command[0])
     return took
 
@@ -92,32 +110,40 @@ def seconds(command):
 def watched(*options):
     """Seconds of a program of which every block has to be there."""
     with recording() as data:
-        took = seconds([CPROF, "run", "-q", "-o", data, "--allocs", *options, "--", pairs()])
+        took = seconds([CPROF, "run", "-q", "-o", data, "--allocs", *options, "--", *pairs()])
         blocks = report(data)["allocations"]["allocated"]["blocks"]
         if "--max-rate=0" in options and blocks != 1000000:
             raise LeftOut(f"{blocks} blocks of 1,000,000")
     return took
 
 
-def sampled(every):
+def sampled(every, count=1000000):
     with recording() as data:
-        return seconds([CPROF, "run", "-q", "-o", data, f"--allocs={every}", "--", pairs()])
+        return seconds([CPROF, "run", "-q", "-o", data, f"--allocs={every}", "--", *pairs(count)])
 
 
 def with_heaptrack():
     with recording() as data:
-        return seconds([need("heaptrack"), "-o", data, pairs()])
+        return seconds([need("heaptrack"), "-o", data, *pairs()])
 
 
 def allocations(table, quick):
     """a million pairs of malloc and free with stacks, beside heaptrack"""
     table.section("1,000,000 blocks allocated and freed, each with its stack")
     compare(table, 1 if quick else 5, {
-        "alone": lambda: seconds([pairs()]),
+        "alone": lambda: seconds(pairs()),
         "run --allocs --max-rate=0 (all of them)": lambda: watched("--max-rate=0"),
         "run --allocs (the first 150,000, then in pieces)": watched,
         "run --allocs=512K (a sample)": lambda: sampled("512K"),
         "heaptrack": with_heaptrack,
+    }, "s", "alone")
+    many = 1000000 if quick else 100000000
+    table.section(f"{many:,} blocks allocated and freed, by a program that does nothing else, a sample of them")
+    compare(table, 1 if quick else 3, {
+        "alone": lambda: seconds(pairs(many)),
+        "run --allocs=512K": lambda: sampled("512K", many),
+        "a preloaded library that does the least": lambda: seconds(
+            pairs(many), env={**os.environ, "LD_PRELOAD": sampler()}),
     }, "s", "alone")
 
 
