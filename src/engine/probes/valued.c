@@ -1,14 +1,15 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of a record that goes into a block (probes/valued.h).
+ */
 #include "engine/probes/valued.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/probes/hide.h"
 #include "engine/probes/values.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
-#include "engine/target/shapes.h"
 #include "engine/target/state.h"
 #include "inspect/value.h"
 #include "link/records_plain.h"
@@ -16,257 +17,6 @@
 #define VALUES_MOST 8192 /* of a block */
 #define NUMBERS_MOST 8192
 #define TEXT_MOST (128u << 10)
-#define FETCHES_MOST 64
-#define ENTRY_WORDS 2 /* of each entry: its caller, and where it was called */
-
-/* ---- of a site ---- */
-
-/* Words before those of vectors; `number`: only of registers below it. */
-static unsigned registers(uint64_t general, unsigned number)
-{
-	return (unsigned)__builtin_popcountll(general & ((UINT64_C(1) << number) - 1));
-}
-
-static unsigned register_words(const struct engine_site *site)
-{
-	return (unsigned)__builtin_popcountll(site->uses.general) +
-	       2 * (unsigned)__builtin_popcount(site->uses.vectors) + (site->uses.x87 ? 2 : 0);
-}
-
-/* Behind all registers, what fetches bring, but for texts: those come last. */
-static void place_fetches(const struct engine_site *site, struct engine_valued *v, unsigned word)
-{
-	unsigned i;
-
-	for (i = 0; i < v->fetch_count; i++) {
-		const struct cp_fetch *f = &site->list.fetches[i];
-		enum engine_fetch_as as = engine_fetch_as(f);
-		struct engine_valued_fetch *to = &v->fetches[i];
-
-		*to = (struct engine_valued_fetch){ .as = (uint8_t)as,
-						    .word = (uint16_t)word,
-						    .size = (uint16_t)f->size,
-						    .at = f->at,
-						    .offset = f->offset };
-		if (as != ENGINE_FETCH_STRING)
-			word += engine_fetch_words(f) + (as == ENGINE_FETCH_BYTES);
-	}
-}
-
-/* Where each has its pointer; false: not where a record has it. */
-static bool lead_fetches(const struct engine_site *site, struct engine_valued *v, unsigned before)
-{
-	const struct cp_uses *uses = &site->uses;
-	unsigned i;
-
-	for (i = 0; i < v->fetch_count; i++) {
-		const struct cp_fetch *f = &site->list.fetches[i];
-		struct engine_valued_fetch *to = &v->fetches[i];
-
-		if (f->flags & CP_FETCH_BESIDE)
-			return false;
-		if (f->from >= CP_FETCH_BLOCK) {
-			to->from = (uint8_t)(f->from - CP_FETCH_BLOCK + 1);
-			if (to->from > i || to->at + 8u > v->fetches[to->from - 1].size)
-				return false;
-		} else if (f->from == cp_arch_host()->sp) {
-			to->pointer = ENGINE_VALUED_SP;
-		} else {
-			to->pointer = (uint16_t)(registers(uses->general, f->from) + before);
-			if (!(uses->general >> f->from & 1))
-				return false;
-		}
-		if (to->as == ENGINE_FETCH_NOT)
-			return false;
-	}
-	return true;
-}
-
-/* The fetch that has an item of the stack; its words, or it stands in a block. */
-static bool find_on_stack(const struct engine_valued *v, struct cp_form_item *item, uint16_t *word)
-{
-	int32_t end = item->offset + (item->shift + item->bits + 7) / 8;
-	unsigned i;
-
-	for (i = 0; i < v->fetch_count; i++) {
-		const struct engine_valued_fetch *f = &v->fetches[i];
-		int32_t at = item->offset - f->offset;
-
-		if (f->from || f->pointer != ENGINE_VALUED_SP || at < 0 ||
-		    end > f->offset + f->size)
-			continue;
-		if (f->as == ENGINE_FETCH_WORDS && at % 8 + (end - item->offset) <= 8) {
-			*word = (uint16_t)(f->word + at / 8);
-			item->shift = (uint8_t)(item->shift + at % 8 * 8);
-			return true;
-		}
-		item->where = CP_FORM_BLOCK;
-		item->number = (uint8_t)i;
-		item->offset = at;
-		return f->as != ENGINE_FETCH_STRING;
-	}
-	return false;
-}
-
-static bool find_word(const struct engine_site *site, const struct engine_valued *v,
-		      unsigned before, struct cp_form_item *item, uint16_t *word)
-{
-	const struct cp_uses *uses = &site->uses;
-
-	switch ((enum cp_form_where)item->where) {
-	case CP_FORM_REGISTER:
-		*word = (uint16_t)(registers(uses->general, item->number) + before);
-		return uses->general >> item->number & 1;
-	case CP_FORM_VECTOR:
-		*word = (uint16_t)((unsigned)__builtin_popcountll(uses->general) +
-				   2 * registers(uses->vectors, item->number) + item->shift / 64 +
-				   before);
-		item->shift %= 64;
-		return uses->vectors >> item->number & 1;
-	case CP_FORM_STACK:
-		return !item->bits || find_on_stack(v, item, word);
-	case CP_FORM_BLOCK:
-		return item->number < v->fetch_count &&
-		       v->fetches[item->number].as != ENGINE_FETCH_STRING;
-	case CP_FORM_NOWHERE:
-		break;
-	}
-	return item->what == CP_FORM_WHOLE;
-}
-
-static bool find_all(const struct engine_site *site, struct engine_valued *v, unsigned before)
-{
-	uint32_t i;
-
-	for (i = 0; i < v->form->total; i++) {
-		struct cp_form_item *item = &v->form->items[i];
-
-		if (!find_word(site, v, before, item, &v->words[i]))
-			return false;
-		if (item->what == CP_FORM_TEXT &&
-		    (item->text >= v->fetch_count ||
-		     v->fetches[item->text].as != ENGINE_FETCH_STRING))
-			return false;
-	}
-	return true;
-}
-
-/* Do all that take blocks read numbers? */
-static bool read_numbers(const cprof_session *s)
-{
-	const struct cprof_profiler_desc *p;
-
-	for (p = s->profilers; p; p = p->next)
-		if (p->method_block && !p->block_numbers)
-			return false;
-	return true;
-}
-
-/* Numbers of values that have no parts; 0: they can have some. */
-static uint16_t count_numbers(const struct cp_form *form)
-{
-	size_t n = 0;
-	uint32_t i;
-
-	if (form->total != form->count)
-		return 0;
-	for (i = 0; i < form->count; i++) {
-		uint8_t what = form->items[i].what;
-
-		if (what == CP_FORM_WHOLE || what == CP_FORM_CHARACTERS || what == CP_FORM_FOLDED)
-			return 0;
-		n += cprof_value_words(&form->values[i]);
-	}
-	return (uint16_t)n;
-}
-
-/* All numbers that are no more than bits of words. */
-static void find_plain(struct engine_valued *v)
-{
-	const struct cp_form *form = v->form;
-	uint32_t i;
-
-	if (v->numbers != form->count || v->fetch_count)
-		return;
-	v->plain = calloc(form->count, sizeof(*v->plain));
-	for (i = 0; v->plain && i < form->count; i++) {
-		const struct cp_form_item *item = &form->items[i];
-
-		if ((item->what != CP_FORM_NUMBER && item->what != CP_FORM_DOUBLE) ||
-		    (item->where != CP_FORM_REGISTER && item->where != CP_FORM_VECTOR)) {
-			free(v->plain);
-			v->plain = NULL;
-			return;
-		}
-		v->plain[i] = (struct engine_valued_number){ v->words[i], item->shift,
-							     (uint8_t)(64 - item->bits),
-							     item->is_signed };
-		if (v->words[i] > v->most)
-			v->most = v->words[i];
-	}
-}
-
-static struct engine_valued *create(cprof_process *p, const struct engine_site *site,
-				    const struct cp_signature *signature)
-{
-	bool entry = site->kind == ENGINE_SITE_ENTRY;
-	unsigned before = entry ? ENTRY_WORDS : 0;
-	struct engine_valued *v = calloc(1, sizeof(*v));
-
-	if (!v)
-		return NULL;
-	v->fetch_count = (uint16_t)site->list.fetch_count;
-	v->first_text = site->words;
-	v->form = cp_form_create(signature, !entry, &site->list, engine_shapes(p));
-	if (v->form && v->fetch_count <= FETCHES_MOST) {
-		v->words = calloc(v->form->total, sizeof(*v->words));
-		v->fetches = calloc(v->fetch_count + 1u, sizeof(*v->fetches));
-	}
-	if (v->words && v->fetches) {
-		place_fetches(site, v, register_words(site) + before);
-		v->numbers = read_numbers(p->session) ? count_numbers(v->form) : 0;
-		if (lead_fetches(site, v, before) && find_all(site, v, before)) {
-			find_plain(v);
-			return v;
-		}
-	}
-	engine_valued_free(v);
-	return NULL;
-}
-
-const struct engine_valued *engine_valued_of(cprof_process *p, struct engine_site *site)
-{
-	cprof_session *s = p->session;
-	const struct engine_traced *t = s->calls->traced.items[site->traced];
-	struct engine_valued *v;
-
-	if (site->formed)
-		return site->form;
-	site->formed = true;
-	site->form = NULL;
-	if (!t->signature || t->fetching || site->judged || site->walked || site->sampled)
-		return NULL;
-	v = create(p, site, t->signature);
-	/* What was told refers to it. */
-	if (v && !cp_vec_push(&s->calls->forms, v)) {
-		engine_valued_free(v);
-		return NULL;
-	}
-	return site->form = v;
-}
-
-void engine_valued_free(struct engine_valued *v)
-{
-	if (!v)
-		return;
-	cp_form_destroy(v->form);
-	free(v->words);
-	free(v->fetches);
-	free(v->plain);
-	free(v);
-}
-
-/* ---- of a record ---- */
 
 static bool reserve(struct engine_ring *ring)
 {
@@ -295,7 +45,7 @@ struct reading {
 	const struct engine_valued *valued;
 	const struct cp_record_plain *record;
 	uint64_t sp;
-	struct block blocks[FETCHES_MOST];
+	struct block blocks[ENGINE_VALUED_FETCHES];
 };
 
 /* Where a fetch begins. */
@@ -317,15 +67,16 @@ static uint64_t address_of(const struct reading *r, const struct engine_valued_f
 }
 
 /* Breakpoints are where code is; who reads looks mostly where that is not. */
-static void hide_breakpoints(const struct reading *r, uint64_t address, char *text, uint32_t size)
+static void hide_breakpoints(struct engine_ring *ring, const cprof_process *p, uint64_t address,
+			     char *text, uint32_t size)
 {
-	struct engine_bare *bare = &r->ring->bare;
+	struct engine_bare *bare = &ring->bare;
 
-	if (bare->made == r->process->texts_made && address >= bare->start && address < bare->end &&
+	if (bare->made == p->texts_made && address >= bare->start && address < bare->end &&
 	    size <= bare->end - address)
 		return;
-	engine_hide_breakpoints(r->process, address, (uint8_t *)text, size);
-	*bare = engine_bare_around(r->process, address);
+	engine_hide_breakpoints(p, address, (uint8_t *)text, size);
+	*bare = engine_bare_around(p, address);
 }
 
 /* Copies `size` bytes from a word on; false: the record has not so many. */
@@ -337,7 +88,7 @@ static bool copy(struct reading *r, unsigned word, uint32_t size, struct block *
 	if (word > r->record->words || size > (r->record->words - word) * 8u)
 		return false;
 	memcpy(text, r->record->values + word, size);
-	hide_breakpoints(r, to->address, text, size);
+	hide_breakpoints(ring, r->process, to->address, text, size);
 	ring->text.count += size;
 	to->bytes = text;
 	to->size = size;
@@ -345,11 +96,12 @@ static bool copy(struct reading *r, unsigned word, uint32_t size, struct block *
 }
 
 /* Reads the head of what was reached. */
-static bool read_head(const struct reading *r, unsigned word, struct cp_detour_reached *ret)
+static bool read_head(const struct cp_record_plain *record, unsigned word,
+		      struct cp_detour_reached *ret)
 {
-	if (word >= r->record->words)
+	if (word >= record->words)
 		return false;
-	memcpy(ret, r->record->values + word, sizeof(*ret));
+	memcpy(ret, record->values + word, sizeof(*ret));
 	return ret->size <= CP_DETOUR_REACH_MAX;
 }
 
@@ -366,7 +118,7 @@ static bool read_fetch(struct reading *r, unsigned number, unsigned *text)
 		return copy(r, word, f->size, to);
 	if (f->as == ENGINE_FETCH_STRING)
 		word = *text;
-	if (!read_head(r, word, &reached))
+	if (!read_head(r->record, word, &reached))
 		return false;
 	if (f->as == ENGINE_FETCH_STRING)
 		*text += 1 + (reached.size + 7) / 8;
@@ -627,24 +379,95 @@ static bool read_fetches(struct reading *r)
 	return true;
 }
 
+/* The three numbers of a text whose head is at *word, which is moved behind it. False: it could
+ * not be read. */
+static bool take_text(struct engine_ring *ring, const cprof_process *p,
+		      const struct engine_valued *v, const struct cp_record_plain *record,
+		      uint64_t pointer, unsigned *word, uint64_t *to)
+{
+	char *text = ring->text.items + ring->text.count;
+	struct cp_detour_reached reached;
+	unsigned at = *word + 1;
+	cprof_value value;
+
+	to[0] = pointer;
+	to[1] = to[2] = 0;
+	if (!read_head(record, *word, &reached))
+		return false;
+	*word = at + (reached.size + 7) / 8;
+	if (!pointer)
+		return true;
+	if (reached.how > CP_DETOUR_READ_CUT || at > record->words ||
+	    reached.size > (record->words - at) * 8u)
+		return false;
+	memcpy(text, record->values + at, reached.size);
+	hide_breakpoints(ring, p, pointer, text, reached.size);
+	ring->text.count += reached.size;
+	cp_form_set_text(v->form, pointer, text, reached.size, reached.how == CP_DETOUR_READ,
+			 &value);
+	to[1] = (uintptr_t)text;
+	to[2] = value.u.text.length | (uint64_t)value.cut << 32;
+	return true;
+}
+
+static inline uint64_t number_of(const struct engine_valued_number *n, uint64_t word)
+{
+	uint64_t bits = word >> n->shift << n->unused;
+
+	return n->is_signed ? (uint64_t)((int64_t)bits >> n->unused) : bits >> n->unused;
+}
+
 /* Numbers of a record that are no more than bits of its words, where there is room; NULL: it has
  * not so many words. */
-static inline const uint64_t *take_plain(struct engine_ring *ring, const struct engine_valued *v,
-					 const struct cp_record_plain *record)
+__attribute__((always_inline)) static inline const uint64_t *take_numbers(
+	struct engine_ring *ring, const struct engine_valued *v,
+	const struct cp_record_plain *record)
 {
 	uint64_t *ret = ring->numbers.items + ring->numbers.count;
 	uint32_t i;
 
 	if (v->most >= record->words)
 		return NULL;
-	for (i = 0; i < v->numbers; i++) {
-		const struct engine_valued_number *n = &v->plain[i];
-		uint64_t bits = record->values[n->word] >> n->shift << n->unused;
+	for (i = 0; i < v->numbers; i++)
+		ret[i] = number_of(&v->plain[i], record->values[v->plain[i].word]);
+	ring->numbers.count += v->numbers;
+	return ret;
+}
 
-		ret[i] = n->is_signed ? (uint64_t)((int64_t)bits >> n->unused) : bits >> n->unused;
+/* Likewise, with texts; NULL also if one could not be read. */
+static const uint64_t *take_texts(struct engine_ring *ring, const cprof_process *p,
+				  const struct engine_valued *v,
+				  const struct cp_record_plain *record)
+{
+	uint64_t *ret = ring->numbers.items + ring->numbers.count, *to = ret;
+	size_t before = ring->text.count;
+	unsigned word = v->first_text;
+	uint32_t i;
+
+	if (v->most >= record->words)
+		return NULL;
+	for (i = 0; i < v->form->count; i++) {
+		const struct engine_valued_number *n = &v->plain[i];
+
+		if (!n->is_text) {
+			*to++ = number_of(n, record->values[n->word]);
+			continue;
+		}
+		if (!take_text(ring, p, v, record, record->values[n->word], &word, to)) {
+			ring->text.count = before;
+			return NULL;
+		}
+		to += 3;
 	}
 	ring->numbers.count += v->numbers;
 	return ret;
+}
+
+__attribute__((always_inline)) static inline const uint64_t *take_plain(
+	struct engine_ring *ring, const cprof_process *p, const struct engine_valued *v,
+	const struct cp_record_plain *record)
+{
+	return v->texts ? take_texts(ring, p, v, record) : take_numbers(ring, v, record);
 }
 
 bool engine_valued_read(cprof_session *s, const cprof_process *p, struct engine_ring *ring,
@@ -658,7 +481,7 @@ bool engine_valued_read(cprof_session *s, const cprof_process *p, struct engine_
 	if (!reserve(ring))
 		return false;
 	if (v->plain) {
-		ret->numbers = take_plain(ring, v, record);
+		ret->numbers = take_plain(ring, p, v, record);
 		return ret->numbers != NULL;
 	}
 	r.session = s;
@@ -713,17 +536,17 @@ static inline const uint64_t *read_as_numbers(cprof_session *s, const cprof_proc
 bool engine_valued_read_two(cprof_session *s, const cprof_process *p, struct engine_ring *ring,
 			    const struct engine_valued_two *two, uint64_t sp, const uint64_t **ret)
 {
-	bool plain = is_plain(two->first) && is_plain(two->last) && ring->numbers.items;
+	bool plain = is_plain(two->first) && is_plain(two->last) && ring->text.items;
 	const uint64_t *first = NULL, *last = NULL;
 
 	if (two->first) {
-		first = plain ? take_plain(ring, two->first, two->begins)
+		first = plain ? take_plain(ring, p, two->first, two->begins)
 			      : read_as_numbers(s, p, ring, two->first, two->begins, sp);
 		if (!first)
 			return false;
 	}
 	if (two->last) {
-		last = plain ? take_plain(ring, two->last, two->ends)
+		last = plain ? take_plain(ring, p, two->last, two->ends)
 			     : read_as_numbers(s, p, ring, two->last, two->ends, sp);
 		if (!last && first)
 			engine_valued_drop(ring, two->first);

@@ -23,12 +23,14 @@ struct engine_valued_fetch {
 	int32_t offset; /* from its pointer */
 };
 #define ENGINE_VALUED_SP UINT16_MAX
+#define ENGINE_VALUED_FETCHES 64 /* the most */
 
-/* A number in a word of a record. */
+/* A number in a word of a record, or a pointer to a text there. */
 struct engine_valued_number {
 	uint16_t word;
 	uint8_t shift, unused; /* bits below it, and of 64 those above it */
 	bool is_signed;
+	bool is_text; /* its texts stand in the record one behind the other, in this order */
 };
 
 /* Where a record of a site has what its form asks for. */
@@ -41,6 +43,7 @@ struct engine_valued {
 	uint16_t numbers; /* that its values are told as (cprof_value_words()); 0: as values */
 	uint16_t most; /* the record has more words than this, where ... */
 	struct engine_valued_number *plain; /* ... all are these; owned; NULL: not so */
+	bool texts; /* some of them are */
 };
 
 /* How the values of the site's records are read; NULL: not so, they take the way of hits.
