@@ -249,7 +249,9 @@ static enum cp_call_read get_values(struct cp_call_block_reader *r, struct cp_re
 
 	if (!form || !*form)
 		return CP_CALL_READ;
-	if (!cp_call_form_read(&r->forms, &r->c, *form, call))
+	if (r->bare && cp_call_form_pass(&r->forms, &r->c, *form))
+		return CP_CALL_READ;
+	if (r->bare || !cp_call_form_read(&r->forms, &r->c, *form, call))
 		return r->forms.no_memory ? CP_CALL_READ_NOMEM : CP_CALL_READ_BROKEN;
 	call->result_count = call->kind == CP_RECORD_LEAVE;
 	return CP_CALL_READ;
@@ -352,7 +354,7 @@ static inline enum cp_call_read next(struct cp_call_block_reader *r, struct cp_r
 		call->target = reference(cp_cursor_uleb(&r->c));
 	if (got == CP_CALL_READ && r->has_values)
 		got = get_values(r, call);
-	if (code == CP_CALL_ODD || r->has_values)
+	if (code == CP_CALL_ODD || (r->has_values && !r->bare))
 		r->blank = NULL;
 	return got == CP_CALL_READ && r->c.bad ? CP_CALL_READ_BROKEN : got;
 }

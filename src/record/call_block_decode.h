@@ -47,6 +47,7 @@ struct cp_call_block_reader {
 	struct cp_call_near near[CP_CALL_NEAR]; /* by function */
 	CP_VEC(struct cp_call_known) callees;
 	bool has_values; /* so far, in this block */
+	bool bare; /* values are not told; said by who opens blocks */
 	const struct cp_record_call *blank; /* whose rarer fields say nothing; NULL: none */
 	struct cp_call_form_reader forms;
 };

@@ -20,6 +20,7 @@ struct cp_call_form_row {
 	uint32_t total; /* with all parts, which stand side by side, behind what they are of */
 	struct item *items; /* owned; `total` of them */
 	cprof_value *values; /* owned; as well */
+	bool flat; /* values have no parts */
 };
 
 struct cp_call_form_last {
@@ -145,6 +146,17 @@ static void free_row(struct cp_call_form_row *row)
 	free(row);
 }
 
+/* No value has parts: how many numbers an event has is known without what they are. */
+static bool is_flat(const struct cp_call_form_row *row)
+{
+	uint32_t i;
+
+	for (i = 0; i < row->count; i++)
+		if (row->values[i].count || row->items[i].flags & CP_FORM_FOLDS)
+			return false;
+	return true;
+}
+
 /* NULL without memory. */
 static struct cp_call_form_row *keep_row(struct cp_call_form_reader *r, struct cp_cursor c,
 					 uint32_t total)
@@ -161,7 +173,10 @@ static struct cp_call_form_row *keep_row(struct cp_call_form_reader *r, struct c
 		return NULL;
 	}
 	row->count = row->total = (uint32_t)cp_cursor_uleb(&c);
-	return keep_items(r, &c, row, 0, row->count) ? row : NULL;
+	if (!keep_items(r, &c, row, 0, row->count))
+		return NULL;
+	row->flat = is_flat(row);
+	return row;
 }
 
 /* The row that stands next, once for all blocks. */
@@ -374,6 +389,52 @@ bool cp_call_form_read(struct cp_call_form_reader *r, struct cp_cursor *c, uint3
 	call->values = to.all;
 	call->value_count = row->count;
 	call->form = row->values;
+	return true;
+}
+
+/* As get_value() reads it; what numbers were last is nobody's business who passes. */
+static bool pass_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsigned flags,
+		       uint8_t kind)
+{
+	struct cp_call_form_text text;
+	bool cut;
+
+	switch (kind) {
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_ARRAY:
+	case CPROF_VALUE_ERROR:
+		break;
+	case CPROF_VALUE_STRING:
+		if (!get_text(r, c, &text, &cut))
+			return false;
+		if (!text.bytes)
+			return true;
+		break;
+	default:
+		cp_cursor_uleb(c);
+	}
+	if (flags & CP_FORM_NAMED && !get_text(r, c, &text, &cut))
+		return false;
+	if (flags & CP_FORM_ADDRESS)
+		cp_cursor_uleb(c);
+	return !c->bad;
+}
+
+bool cp_call_form_pass(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form)
+{
+	const struct cp_call_form_row *row;
+	struct cp_record_call unused;
+	uint32_t i;
+
+	if (!form || form > r->rows.count)
+		return false;
+	row = r->rows.items[form - 1].row;
+	if (!row->flat)
+		return cp_call_form_read(r, c, form, &unused);
+	for (i = 0; i < row->count; i++)
+		if (!pass_value(r, c, row->items[i].flags, row->values[i].kind))
+			return false;
 	return true;
 }
 

@@ -42,6 +42,8 @@ bool cp_call_form_get(struct cp_call_form_reader *r, struct cp_cursor *c, uint32
  * bytes are; forms last as the reader does. */
 bool cp_call_form_read(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form,
 		       struct cp_record_call *call);
+/* Passes over them. */
+bool cp_call_form_pass(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form);
 void cp_call_form_reader_free(struct cp_call_form_reader *r);
 
 #endif

@@ -86,6 +86,7 @@ static bool load_block(struct merging *m, struct stream *s,
 	cp_buf_clear(&s->bytes);
 	cp_buf_add(&s->bytes, raw + at->offset, at->size);
 	m->no_memory |= s->bytes.failed;
+	s->reader.bare = !m->values;
 	return !s->bytes.failed && cp_call_block_open(&s->reader, s->bytes.bytes, s->bytes.size);
 }
 

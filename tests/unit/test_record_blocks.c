@@ -660,17 +660,13 @@ static bool add_leaf(void *ctx, const struct cp_record_call *call,
 	return add_bare(ctx, call) && add_bare(ctx, &leave);
 }
 
-/* Calls told at once are those that are told by two events, in the same order. */
-static void same_leaves(struct cp_record *r)
+static void same_bare(const struct bare *one, const struct bare *two)
 {
-	struct bare one = { 0 }, two = { 0 };
 	size_t i, different = 0;
 
-	CHECK_OK(cp_record_each_bare_leaf(r, add_bare, add_leaf, &one));
-	CHECK_OK(cp_record_each_bare_call(r, add_bare, &two));
-	CHECK_U64(one.calls.count, two.calls.count);
-	for (i = 0; i < one.calls.count && i < two.calls.count; i++) {
-		const struct cp_record_call *a = &one.calls.items[i], *b = &two.calls.items[i];
+	CHECK_U64(one->calls.count, two->calls.count);
+	for (i = 0; i < one->calls.count && i < two->calls.count; i++) {
+		const struct cp_record_call *a = &one->calls.items[i], *b = &two->calls.items[i];
 
 		different += a->ts_ns != b->ts_ns || a->kind != b->kind || a->flags != b->flags ||
 			     a->thread != b->thread || a->function != b->function ||
@@ -681,9 +677,23 @@ static void same_leaves(struct cp_record *r)
 			     a->uncertain_ns != b->uncertain_ns || a->cpu_ns != b->cpu_ns;
 	}
 	CHECK_U64(different, 0);
+}
+
+/* Calls told at once are those that are told by two events, in the same order, and those of
+ * which values are passed over those that are told with them. */
+static void same_leaves(struct cp_record *r)
+{
+	struct bare one = { 0 }, two = { 0 }, whole = { 0 };
+
+	CHECK_OK(cp_record_each_bare_leaf(r, add_bare, add_leaf, &one));
+	CHECK_OK(cp_record_each_bare_call(r, add_bare, &two));
+	CHECK_OK(cp_record_each_call(r, add_bare, &whole));
+	same_bare(&one, &two);
+	same_bare(&two, &whole);
 	leaves_told += one.leaves;
 	cp_vec_free(&one.calls);
 	cp_vec_free(&two.calls);
+	cp_vec_free(&whole.calls);
 }
 
 static bool add_up(void *ctx, const struct cp_record_call *call)
