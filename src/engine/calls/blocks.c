@@ -28,6 +28,7 @@
 #include "engine/probes/sites.h"
 #include "engine/probes/stubs.h"
 #include "engine/probes/valued.h"
+#include "engine/probes/valued_site.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"

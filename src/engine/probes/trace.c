@@ -15,6 +15,7 @@
 #include "engine/probes/sites.h"
 #include "engine/probes/windows.h"
 #include "engine/probes/valued.h"
+#include "engine/probes/valued_site.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"

@@ -46,11 +46,6 @@ struct engine_valued {
 	bool texts; /* some of them are */
 };
 
-/* How the values of the site's records are read; NULL: not so, they take the way of hits.
- * It lasts as long as the session. */
-const struct engine_valued *engine_valued_of(cprof_process *p, struct engine_site *site);
-void engine_valued_free(struct engine_valued *valued);
-
 /* Is there room for the record's values, before the block is told? */
 bool engine_valued_fits(const struct engine_ring *ring, const struct engine_valued *valued,
 			const struct cp_record_plain *record);

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: MIT
- *
- * Where records of a site have what a form asks for (probes/valued.h).
- */
+/* SPDX-License-Identifier: MIT */
+#include "engine/probes/valued_site.h"
+
 #include <stdlib.h>
 
-#include "engine/probes/valued.h"
 #include "engine/probes/values.h"
 #include "engine/target/shapes.h"
 #include "engine/target/state.h"
