@@ -470,6 +470,20 @@ static struct cp_shadow_stack *arrive_at_rooted(struct cp_shadow *s, const struc
 	return stack;
 }
 
+/* The same by the chain of callers. Where another stack has a call, its memory is this one's. */
+static struct cp_shadow_stack *chained_stack(struct cp_shadow *s, const struct cp_shadow_at *at)
+{
+	struct cp_shadow_stack *stack = foreign_stack(s, at), *by_root = rooted(s, at->root);
+
+	if (stack)
+		judge(s, stack, at);
+	if (!by_root || by_root == stack)
+		return stack;
+	cp_shadow_drop_if_empty(s, stack);
+	judge(s, by_root, at);
+	return by_root;
+}
+
 /* Ends what an event shows to be gone and finds its stack (NULL: none yet). */
 static struct cp_shadow_stack *arrive(struct cp_shadow *s, struct cp_shadow_thread *t,
 				      const struct cp_shadow_at *at, bool leaves)
@@ -483,10 +497,7 @@ static struct cp_shadow_stack *arrive(struct cp_shadow *s, struct cp_shadow_thre
 	if (at->chain) {
 		if (at->within)
 			take_from_own(s, t, *at);
-		stack = foreign_stack(s, at);
-		stack = stack ? stack : rooted(s, at->root);
-		if (stack)
-			judge(s, stack, at);
+		stack = chained_stack(s, at);
 	} else if (at->root) {
 		stack = arrive_at_rooted(s, at, leaves);
 	} else {

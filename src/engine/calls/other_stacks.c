@@ -33,6 +33,7 @@
 #define FRAME_MAX 16384u
 /* Calls so near above what only seems to be a root are on the same stack. */
 #define ABOVE 4096u
+#define MOAT 65536u /* what a frame has at most, but for rare ones */
 #define STACKS_MAX 65536u
 #define UNLEARNT 16u /* after so many in vain, threads don't wait for it */
 #define WORD 8u
@@ -46,6 +47,7 @@ static bool on_own(const cprof_thread *t, uint64_t sp)
 struct root {
 	uint64_t at, pc; /* 0: not known; of who is there */
 	bool interrupts, likely, cut; /* as in struct engine_stack and struct cp_shadow_at */
+	bool wide; /* in one of the frames there another stack may lie */
 };
 
 static struct root find_root(const cprof_thread *t, const struct cp_event_hit *e, size_t frames,
@@ -64,12 +66,13 @@ static struct root find_root(const cprof_thread *t, const struct cp_event_hit *e
 		if (root.interrupts ||
 		    (!frame->cfa.v && i + 1 == frames && !(frame->flags & CP_FRAME_GUESSED)))
 			continue;
-		if (frame->flags & CP_FRAME_GUESSED || sp < last || sp - last > FRAME_MAX)
+		if (frame->flags & CP_FRAME_GUESSED || sp < last)
 			return root;
+		root.wide |= sp - last > FRAME_MAX;
 		last = sp;
 	}
 	root.likely = root.cut && !root.interrupts;
-	if (!root.likely || (end == CP_UNWIND_END_NO_INFO && frames > 1))
+	if (!root.likely || (end == CP_UNWIND_END_NO_INFO && frames > 1 && !root.wide))
 		root.at = last;
 	return root;
 }
@@ -225,6 +228,20 @@ static void make_way(const cprof_process *p, uint64_t low, uint64_t root)
 	d->stacks.count -= i - kept;
 }
 
+/* Right below what is known of a stack that grows, others may have been: a call that goes down
+ * there stops, and the next one on them, which tells if they still are. */
+static void doubt_below(const cprof_process *p, uint64_t low)
+{
+	struct engine_detours *d = p->detours;
+	uint64_t from = low > MOAT ? low - MOAT : 0;
+	size_t i;
+
+	for (i = first_from(d, from); i < d->stacks.count && d->stacks.items[i].root < low; i++) {
+		forget(p, &d->stacks.items[i]);
+		d->stacks.items[i].tid = 0;
+	}
+}
+
 /* The one of that root, new if need be; NULL: there is no room. */
 static struct engine_stack *stack_of(struct engine_detours *d, uint64_t low, uint64_t root)
 {
@@ -279,9 +296,11 @@ static const struct engine_stack *learn(cprof_thread *t, struct engine_ring *rin
 	if (!root->at || !is_told_apart(t, low, root->at) || !check_likely(t->process, low, root))
 		return NULL;
 	make_way(t->process, low, root->at);
-	stack = stack_of(d, low, root->at);
+	stack = root->wide ? NULL : stack_of(d, low, root->at);
 	if (!stack)
 		return NULL;
+	if (low < stack->low || stack->tid != t->tid)
+		doubt_below(t->process, low < stack->low ? low : stack->low);
 	end = part_end(stack->low);
 	if (stack->tid != t->tid) {
 		forget(t->process, stack);
@@ -312,7 +331,7 @@ static const struct engine_stack *ends_within(const cprof_process *p, uint64_t s
 	size_t i = first_from(d, sp);
 	const struct engine_stack *known = i < d->stacks.count ? &d->stacks.items[i] : NULL;
 
-	if (!known || (root->at && !root->likely) || known->root <= last ||
+	if (!known || root->wide || (root->at && !root->likely) || known->root <= last ||
 	    known->low > last + ABOVE || (root->at && known->likely && root->pc == known->pc))
 		return NULL;
 	return known;
@@ -337,7 +356,7 @@ void engine_stack_learn(cprof_thread *t, const struct cp_event_hit *e, size_t fr
 		at->chain_count = 0;
 	}
 	known = learn(t, ring, low, &root);
-	if (known) {
+	if (known || root.wide) {
 		at->root = root.at;
 		at->interrupts = root.interrupts;
 		at->cut = root.cut;
