@@ -171,6 +171,10 @@ typedef struct cprof_call {
 	bool process_exit; /* unwound because the thread or process ended */
 	bool lost; /* no unwinding: events are missing, and whether it is over is not known */
 	bool unsure; /* unwound, or at rest while a coroutine runs: the stack could not be walked */
+	/* 0: it is on its thread's own stack; else a number of the stack that it is on, a coroutine's
+	 * or a signal handler's, which is its alone as long as a call is open there. Calls of one
+	 * stack lie one within the other; the thread may be another when they end. */
+	uint32_t stack;
 } cprof_call;
 CPROF_API bool cprof_current_call(cprof_call *ret);
 /* Was the call of the event entered by another process, of which this one was forked

@@ -229,6 +229,7 @@ void cp_shadow_drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack)
 
 struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s)
 {
+	static uint32_t numbers;
 	struct cp_shadow_stack *stack, *oldest = NULL;
 	size_t i;
 
@@ -247,6 +248,7 @@ struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s)
 			free(stack);
 			return NULL;
 		}
+		stack->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
 	}
 	if (!cp_vec_push(&s->foreign, stack)) {
 		stack_free(stack);
@@ -610,6 +612,7 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 		fresh.flags |= CP_CALL_MARKED;
 	fresh.unsure = at->unsure || (!at->chain && outer && outer->unsure);
 	fresh.depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
+	fresh.stack = stack ? stack->number : 0;
 	if (!stack || !cp_vec_push(&stack->calls, fresh) ||
 	    !cp_map_put(&s->by_sp, at->sp, (uintptr_t)stack)) {
 		if (stack && cp_shadow_top_of(stack) && cp_shadow_top_of(stack)->sp == at->sp)

@@ -45,6 +45,8 @@ struct cp_call {
 	struct cp_account account; /* of the thread at the entry */
 	uint32_t flags;
 	int32_t tid; /* that entered it */
+	uint32_t
+		stack; /* number of the stack that it was entered on; 0: the thread's own; filled in */
 	int32_t entered_tid; /* INHERITED: in the parent */
 	uint64_t entered_ns; /* INHERITED: when; enter_ns is the fork's */
 	bool tail; /* entered by a tail call of the frame that it replaced */
@@ -93,7 +95,7 @@ struct cp_shadow_at {
 };
 
 /* A function was entered. Ends what that shows to be gone, then pushes *call
- * (sp, depth, tail, tid and whether it is marked are filled in). The result is valid until the next
+ * (sp, depth, stack, tail, tid and whether it is marked are filled in). The result is valid until the next
  * call of this room; NULL without memory. */
 struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow_at *at,
 				const struct cp_call *call);

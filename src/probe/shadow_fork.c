@@ -35,6 +35,7 @@ static bool copy_call(struct cp_shadow *s, struct cp_shadow_stack *to, const str
 	struct cp_call copy = *call;
 
 	copy.tid = tid;
+	copy.stack = to->number;
 	if (!(copy.flags & CP_CALL_INHERITED)) {
 		copy.entered_tid = call->tid;
 		copy.entered_ns = call->enter_ns;

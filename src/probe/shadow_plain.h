@@ -56,6 +56,7 @@ static inline void cp_shadow_begin_plain(struct cp_call *call, const struct cp_c
 	call->enter_ns = 0;
 	call->account = (struct cp_account){ 0 };
 	call->flags = outer && outer->flags & marks ? CP_CALL_MARKED : 0;
+	call->stack = 0;
 	call->entered_tid = 0;
 	call->entered_ns = 0;
 	call->unsure = outer && outer->unsure;

@@ -14,6 +14,7 @@ struct cp_shadow_stack {
 	size_t indexed; /* so many of the outermost are in by_sp; of foreign stacks all */
 	bool own; /* of a thread; else in shadow->foreign at `index` */
 	size_t index;
+	uint32_t number; /* no other stack of any process has it; 0: own */
 	uint64_t used; /* number of the last event on it */
 	int32_t tid; /* whose event that was */
 	int32_t host; /* within a frame of that thread's own stack; 0: of none */

@@ -439,6 +439,10 @@ static bool get_event(struct walk *w, size_t i, struct cp_record_call *call)
 		.overhead_ns = column[CP_CALL_OVERHEAD * n],
 		.cpu_ns = column[CP_CALL_CPU * n],
 	};
+	if (kind == CP_RECORD_ENTER || kind == CP_RECORD_INHERITED) {
+		call->on_stack = call->cpu_ns < CP_RECORD_NONE ? (uint32_t)call->cpu_ns : 0;
+		call->cpu_ns = 0;
+	}
 	call->depth = cp_record_call_depth(&w->state, call->thread, call->kind);
 	call->depth += (uint32_t)cp_record_unzigzag(column[CP_CALL_DEPTH * n]);
 	left = cp_record_call_left(&w->state, call->thread, call->depth, call->kind);

@@ -296,6 +296,7 @@ static bool put_event(struct cp_record_calls *c, const struct cp_record_call *ca
 	const struct cp_record_call_frame *left =
 		cp_record_call_left(&c->state, call->thread, call->depth, call->kind);
 	uint32_t depth = cp_record_call_depth(&c->state, call->thread, call->kind);
+	bool begins = call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_INHERITED;
 	const uint64_t row[CP_CALL_COLUMNS] = {
 		[CP_CALL_TS] = call->ts_ns,
 		[CP_CALL_HOW] = cp_record_call_how(call->kind, call->flags),
@@ -309,7 +310,7 @@ static bool put_event(struct cp_record_calls *c, const struct cp_record_call *ca
 						      (left ? call->ts_ns - left->ts_ns : 0)),
 		[CP_CALL_OVERHEAD] =
 			call->kind == CP_RECORD_ENTER ? invoker(call) : call->overhead_ns,
-		[CP_CALL_CPU] = call->cpu_ns,
+		[CP_CALL_CPU] = begins ? call->on_stack : call->cpu_ns,
 	};
 	size_t i;
 

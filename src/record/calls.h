@@ -89,6 +89,8 @@ struct cp_record_call {
 		count; /* DISARMED; ENTER by a signal: its number; CATCH: number of the clause, from 0; CP_RECORD_NONE:
 			   not known */
 	uint32_t entered_by; /* INHERITED: thread; or CP_RECORD_NONE; in others nothing */
+	uint32_t
+		on_stack; /* ENTER, INHERITED: number of the stack, if it is not the thread's own; 0 */
 	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter, or, if inherited, the
 				 fork; INHERITED: since the enter; WAIT, MOVED: since it began */
 	uint64_t overhead_ns; /* of it, what tracing added: stops */

@@ -64,6 +64,7 @@ struct merge {
 	size_t from_count;
 	struct cp_map nodes, stacks;
 	uint32_t node_count, stack_count;
+	struct cp_map other_stacks; /* of calls: input and number -> the output's */
 	struct cp_record_arena arena;
 	struct cp_buf key;
 	struct cp_record_sink sink;
@@ -445,6 +446,19 @@ struct call_copy {
 	uint32_t part;
 };
 
+/* The number of a stack that is no thread's own, of which each input has a first one. */
+static uint32_t other_stack(struct merge *m, size_t input, uint32_t number)
+{
+	uint64_t key = (uint64_t)input << 32 | number;
+	const uint64_t *at = cp_map_get(&m->other_stacks, key);
+
+	if (at)
+		return (uint32_t)*at;
+	if (!ok(m, cp_map_put(&m->other_stacks, key, m->other_stacks.count + 1)))
+		return 0;
+	return (uint32_t)m->other_stacks.count;
+}
+
 static bool copy_call(void *ctx, const struct cp_record_call *from)
 {
 	const struct call_copy *c = ctx;
@@ -456,6 +470,8 @@ static bool copy_call(void *ctx, const struct cp_record_call *from)
 	call.function = location(c->m, input, call.function);
 	if (call.entered_by != CP_RECORD_NONE)
 		call.entered_by = c->m->numbers[input].threads[call.entered_by];
+	if (call.on_stack)
+		call.on_stack = other_stack(c->m, input, call.on_stack);
 	if (call.target != CP_RECORD_NONE)
 		call.target = location(c->m, input, call.target);
 	if (call.stack != CP_RECORD_NONE)
@@ -728,6 +744,7 @@ static void merge_free(struct merge *m)
 	cp_interner_free(&m->locations);
 	cp_map_free(&m->nodes);
 	cp_map_free(&m->stacks);
+	cp_map_free(&m->other_stacks);
 	cp_merged_coverage_free(&m->coverage);
 	cp_record_arena_free(&m->arena);
 	cp_buf_free(&m->key);

@@ -6,7 +6,10 @@
 #define BLOCK 256 /* spans allocated at once */
 #define SEARCH_MAX 4096 /* open calls among which one that ends is looked for */
 
+/* A thread, on its own stack; or another stack. */
 struct cp_spans_thread {
+	uint32_t on_stack; /* number of the stack: of a thread, on which it was last; 0: its own */
+	bool is_stack;
 	CP_VEC(struct cp_span *) open; /* in the order of their enters */
 	CP_VEC(uint32_t *)
 	again; /* by function, in pieces: how many are open; NULL: none ever was */
@@ -61,6 +64,45 @@ static inline struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t num
 	if (number < s->threads.count && s->threads.items[number])
 		return s->threads.items[number];
 	return new_thread(s, number);
+}
+
+/* ---- other stacks ---- */
+
+static struct cp_spans_thread *stack_at(const struct cp_spans *s, uint32_t number)
+{
+	const uint64_t *at = number && s->stacks.count ? cp_map_get(&s->stacks, number) : NULL;
+
+	return at ? (struct cp_spans_thread *)(uintptr_t)*at : NULL;
+}
+
+/* NULL without memory. */
+static struct cp_spans_thread *stack_of(struct cp_spans *s, uint32_t number)
+{
+	struct cp_spans_thread *stack = stack_at(s, number);
+
+	if (stack)
+		return stack;
+	stack = calloc(1, sizeof(*stack));
+	if (!stack || !cp_map_put(&s->stacks, number, (uintptr_t)stack)) {
+		free(stack);
+		return NULL;
+	}
+	stack->is_stack = true;
+	stack->on_stack = number;
+	return stack;
+}
+
+static void drop_stack(struct cp_spans *s, struct cp_spans_thread *stack)
+{
+	cp_map_remove(&s->stacks, stack->on_stack);
+	cp_vec_free(&stack->open);
+	free(stack);
+}
+
+/* What an end says of its enter. */
+static uint64_t entered_as(uint32_t location, uint32_t depth, uint64_t start_ns)
+{
+	return cp_hash_u64(start_ns ^ (uint64_t)location << 40 ^ (uint64_t)depth << 24);
 }
 
 /* How many calls of a function are open; NULL without memory. */
@@ -130,11 +172,29 @@ static inline struct cp_span *outer(const struct cp_spans_thread *t, uint32_t de
 static uint32_t again_in(const struct cp_spans_thread *t, uint32_t open, uint32_t function,
 			 uint32_t depth, const struct cp_span *outer)
 {
-	if (!open || t->open.count == depth)
+	if (!t->is_stack && (!open || t->open.count == depth))
 		return open;
 	while (outer && (outer->hidden || outer->function != function))
 		outer = outer->outer;
 	return outer ? outer->again + 1 : 0;
+}
+
+/* The open call around one that is `depth` deep on that stack: the outermost one there goes on
+ * from where its thread was before. */
+static struct cp_span *outer_of(const struct cp_spans *s, const struct cp_spans_thread *t,
+				const struct cp_spans_thread *list, uint32_t depth)
+{
+	struct cp_span *around = outer(list, depth);
+	const struct cp_spans_thread *before = stack_at(s, t->on_stack);
+
+	if (around || list == t || !depth || before == list)
+		return around;
+	around = outer(before ? before : t, depth);
+	if (around && around->depth + 1 != depth)
+		return NULL;
+	if (around)
+		around->lent = true;
+	return around;
 }
 
 /* ---- begin and end ---- */
@@ -142,10 +202,11 @@ static uint32_t again_in(const struct cp_spans_thread *t, uint32_t open, uint32_
 static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 			      const struct cp_record_call *call, uint64_t start_ns)
 {
+	struct cp_spans_thread *list = call->on_stack ? stack_of(s, call->on_stack) : t;
 	struct cp_span *span = take_span(s);
-	uint32_t *count;
+	uint32_t *count = NULL;
 
-	if (!span || !cp_vec_reserve(&t->open, t->open.count + 1))
+	if (!span || !list || !cp_vec_reserve(&list->open, list->open.count + 1))
 		return cp_error_nomem();
 	*span = (struct cp_span){
 		.id = ++s->last_id,
@@ -153,19 +214,25 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 		.function = function_at(s, call->function),
 		.location = call->function,
 		.depth = call->depth,
+		.on_stack = call->on_stack,
 		.entered = call->kind == CP_RECORD_ENTER,
 		.inherited = call->kind == CP_RECORD_INHERITED,
 		.start_ns = start_ns,
 		.target = CP_RECORD_NONE,
-		.outer = outer(t, call->depth),
+		.outer = outer_of(s, t, list, call->depth),
 	};
 	span->hidden = s->to->hides && s->to->hides(s->ctx, span);
-	count = again(t, span->function);
-	if (!count)
+	if (list == t)
+		count = again(t, span->function);
+	if (list == t ? !count
+		      : !cp_map_put(&s->entered, entered_as(span->location, span->depth, start_ns),
+				    (uintptr_t)span))
 		return cp_error_nomem();
-	span->again = again_in(t, *count, span->function, span->depth, span->outer);
-	*count += !span->hidden;
-	t->open.items[t->open.count++] = span;
+	span->again = again_in(list, count ? *count : 0, span->function, span->depth, span->outer);
+	if (count)
+		*count += !span->hidden;
+	t->on_stack = call->on_stack;
+	list->open.items[list->open.count++] = span;
 	return s->to->begin ? s->to->begin(s->ctx, span, call) : NULL;
 }
 
@@ -186,15 +253,46 @@ static inline void settle(struct cp_span *span, uint64_t times)
 	span->outer->inner_calls += times * (span->inner_calls + 1);
 }
 
+/* It ends, and calls on other stacks that it is around have what is around it. */
+static void take_back(const struct cp_spans *s, const struct cp_span *span)
+{
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	while (span->lent && cp_map_next(&s->stacks, &cursor, &key, &value)) {
+		const struct cp_spans_thread *stack =
+			(const struct cp_spans_thread *)(uintptr_t)value;
+
+		for (i = 0; i < stack->open.count; i++)
+			if (stack->open.items[i]->outer == span)
+				stack->open.items[i]->outer = span->outer;
+	}
+	if (span->lent && span->outer)
+		span->outer->lent = true;
+}
+
+/* Its end needs not be found any more. */
+static void forget_entered(struct cp_spans *s, const struct cp_span *span)
+{
+	uint64_t key = entered_as(span->location, span->depth, span->start_ns);
+	const uint64_t *at = cp_map_get(&s->entered, key);
+
+	if (at && (const struct cp_span *)(uintptr_t)*at == span)
+		cp_map_remove(&s->entered, key);
+}
+
 /* Ends the call at `place` of its thread's open ones, which says how. */
 static struct cp_error *finish(struct cp_spans *s, struct cp_spans_thread *t, size_t place,
 			       const struct cp_record_call *call)
 {
 	struct cp_span *span = t->open.items[place];
 	struct cp_error *err;
-	uint32_t *count = again(t, span->function);
+	uint32_t *count = t->is_stack ? NULL : again(t, span->function);
 	size_t i;
 
+	take_back(s, span);
+	if (t->is_stack)
+		forget_entered(s, span);
 	for (i = place; i + 1 < t->open.count; i++) {
 		t->open.items[i] = t->open.items[i + 1];
 		if (t->open.items[i]->outer == span)
@@ -248,16 +346,33 @@ static size_t find(const struct cp_spans *s, const struct cp_spans_thread *t,
 	return likely;
 }
 
-static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
-			      const struct cp_record_call *call)
+/* The same on other stacks, whose number is filled in, also of another thread's. */
+static size_t find_elsewhere(const struct cp_spans *s, const struct cp_record_call *call,
+			     struct cp_spans_thread **stack_ret)
 {
-	size_t place = find(s, t, call), i;
-	struct cp_span *span;
+	uint64_t start = offset(s, call->ts_ns - call->duration_ns);
+	const uint64_t *at =
+		s->entered.count
+			? cp_map_get(&s->entered, entered_as(call->function, call->depth, start))
+			: NULL;
+	const struct cp_span *span = at ? (const struct cp_span *)(uintptr_t)*at : NULL;
+	size_t i;
 
-	if (!place) {
-		CP_TRY(begin(s, t, call, offset(s, call->ts_ns - call->duration_ns)));
-		place = t->open.count;
-	}
+	if (!span || span->location != call->function || span->depth != call->depth)
+		return 0;
+	*stack_ret = stack_at(s, span->on_stack);
+	for (i = *stack_ret ? (*stack_ret)->open.count : 0;
+	     i && (*stack_ret)->open.items[i - 1] != span;)
+		i--;
+	return i;
+}
+
+static struct cp_error *leave_at(struct cp_spans *s, struct cp_spans_thread *t, size_t place,
+				 const struct cp_record_call *call)
+{
+	struct cp_span *span;
+	size_t i;
+
 	span = t->open.items[place - 1];
 	/* An open call that is deeper was made by this one, and its end is missing. If no
 	 * event is missing, it is in a coroutine that rests. */
@@ -286,18 +401,60 @@ static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
 	return finish(s, t, place - 1, call);
 }
 
-/* From here on nothing says how calls of `location` end, in no thread. */
-static struct cp_error *disarmed(struct cp_spans *s, uint32_t location, uint64_t ts_ns)
+static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
+			      const struct cp_record_call *call)
 {
-	size_t i, k;
+	struct cp_spans_thread *stack = NULL;
+	size_t place = find_elsewhere(s, call, &stack);
+	struct cp_error *err;
 
-	for (i = 0; i < s->threads.count; i++) {
-		struct cp_spans_thread *t = s->threads.items[i];
-
-		for (k = t ? t->open.count : 0; k--;)
-			if (t->open.items[k]->location == location)
-				CP_TRY(abandon(s, t, k, CP_SPAN_LOST, offset(s, ts_ns)));
+	if (place) {
+		t->on_stack = stack->on_stack;
+		err = leave_at(s, stack, place, call);
+		if (!stack->open.count)
+			drop_stack(s, stack);
+		return err;
 	}
+	place = find(s, t, call);
+	t->on_stack = 0;
+	if (!place) {
+		struct cp_record_call own = *call;
+
+		own.on_stack = 0;
+		CP_TRY(begin(s, t, &own, offset(s, call->ts_ns - call->duration_ns)));
+		place = t->open.count;
+	}
+	return leave_at(s, t, place, call);
+}
+
+/* Ends those of `location`, CP_RECORD_NONE: all. */
+static struct cp_error *abandon_all(struct cp_spans *s, struct cp_spans_thread *t,
+				    uint32_t location, enum cp_span_end how, uint64_t end_ns)
+{
+	size_t i;
+
+	for (i = t ? t->open.count : 0; i--;)
+		if (location == CP_RECORD_NONE || t->open.items[i]->location == location)
+			CP_TRY(abandon(s, t, i, how, end_ns));
+	return NULL;
+}
+
+/* Other stacks first: what is around their calls may be a thread's own. */
+static struct cp_error *abandon_everywhere(struct cp_spans *s, uint32_t location,
+					   enum cp_span_end how, uint64_t end_ns)
+{
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	while (cp_map_next(&s->stacks, &cursor, &key, &value)) {
+		struct cp_spans_thread *stack = (struct cp_spans_thread *)(uintptr_t)value;
+
+		CP_TRY(abandon_all(s, stack, location, how, end_ns));
+		if (!stack->open.count)
+			drop_stack(s, stack);
+	}
+	for (i = 0; i < s->threads.count; i++)
+		CP_TRY(abandon_all(s, s->threads.items[i], location, how, end_ns));
 	return NULL;
 }
 
@@ -321,7 +478,8 @@ CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
 	struct cp_record_call right;
 
 	if (said->kind == CP_RECORD_DISARMED)
-		return disarmed(s, said->function, said->ts_ns);
+		/* From here on nothing says how calls of it end, in no thread. */
+		return abandon_everywhere(s, said->function, CP_SPAN_LOST, offset(s, said->ts_ns));
 	t = thread_of(s, said->thread);
 	if (!t)
 		return cp_error_nomem();
@@ -351,6 +509,7 @@ CP_ERROR cp_spans_leaf(struct cp_spans *s, const struct cp_record_call *enter, u
 	if (!count)
 		return cp_error_nomem();
 	s->last_id += times;
+	t->on_stack = 0;
 	ret->outer = outer(t, enter->depth);
 	ret->again = again_in(t, *count, ret->function, ret->depth, ret->outer);
 	ret->duration_ns = ret->end_ns - ret->start_ns;
@@ -371,6 +530,7 @@ CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
 	if (!count)
 		return cp_error_nomem();
 	span->id = ++s->last_id;
+	t->on_stack = 0;
 	span->thread = enter->thread;
 	span->depth = enter->depth;
 	span->outer = outer(t, enter->depth);
@@ -388,48 +548,61 @@ CP_ERROR cp_spans_pass(struct cp_spans *s, const struct cp_record_call *enter,
 
 CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns)
 {
+	return abandon_everywhere(s, CP_RECORD_NONE, CP_SPAN_OPEN, end_ns);
+}
+
+/* All open calls, the outer ones of a stack first; threads' own stacks come first. */
+static bool add_open(const struct cp_spans_thread *t, struct cp_span ***to, size_t *count,
+		     size_t *room)
+{
 	size_t i;
 
-	for (i = 0; i < s->threads.count; i++) {
-		struct cp_spans_thread *t = s->threads.items[i];
+	if (!t || !t->open.count)
+		return true;
+	if (!cp_vec_grow((void **)to, room, *count + t->open.count, sizeof(**to)))
+		return false;
+	for (i = 0; i < t->open.count; i++)
+		(*to)[(*count)++] = t->open.items[i];
+	return true;
+}
 
-		while (t && t->open.count)
-			CP_TRY(abandon(s, t, t->open.count - 1, CP_SPAN_OPEN, end_ns));
-	}
-	return NULL;
+static bool all_open(const struct cp_spans *s, struct cp_span ***ret, size_t *count)
+{
+	uint64_t key, value;
+	size_t room = 0, cursor = 0, i;
+	bool ok = true;
+
+	for (i = 0; ok && i < s->threads.count; i++)
+		ok = add_open(s->threads.items[i], ret, count, &room);
+	while (ok && cp_map_next(&s->stacks, &cursor, &key, &value))
+		ok = add_open((const struct cp_spans_thread *)(uintptr_t)value, ret, count, &room);
+	return ok;
 }
 
 /* Calls that end count in those around them; afterwards all are as before. */
-static struct cp_error *peek(struct cp_spans_thread *t, uint64_t end_ns,
-			     struct cp_error *(*each)(void *ctx, struct cp_span *span), void *ctx)
-{
-	CP_FREE struct cp_span *before = calloc(t->open.count + 1, sizeof(*before));
-	struct cp_error *err = NULL;
-	size_t i;
-
-	if (!before)
-		return cp_error_nomem();
-	for (i = 0; i < t->open.count; i++)
-		before[i] = *t->open.items[i];
-	for (i = t->open.count; !err && i--;) {
-		give_up(t->open.items[i], CP_SPAN_OPEN, end_ns);
-		settle(t->open.items[i], 1);
-		err = each(ctx, t->open.items[i]);
-	}
-	for (i = 0; i < t->open.count; i++)
-		*t->open.items[i] = before[i];
-	return err;
-}
-
 CP_ERROR cp_spans_peek(struct cp_spans *s, uint64_t end_ns,
 		       struct cp_error *(*each)(void *ctx, struct cp_span *span), void *ctx)
 {
-	size_t i;
+	CP_FREE struct cp_span *before = NULL;
+	CP_FREE struct cp_span **open = NULL;
+	struct cp_error *err = NULL;
+	size_t count = 0, i;
 
-	for (i = 0; i < s->threads.count; i++)
-		if (s->threads.items[i] && s->threads.items[i]->open.count)
-			CP_TRY(peek(s->threads.items[i], end_ns, each, ctx));
-	return NULL;
+	if (!all_open(s, &open, &count))
+		return cp_error_nomem();
+	before = calloc(count + 1, sizeof(*before));
+	if (!before)
+		return cp_error_nomem();
+	for (i = 0; i < count; i++)
+		before[i] = *open[i];
+	for (i = count; !err && i--;) {
+		give_up(open[i], CP_SPAN_OPEN, end_ns);
+		settle(open[i], 1);
+		err = each(ctx, open[i]);
+	}
+	for (i = 0; i < count; i++)
+		*open[i] = before[i];
+	return err;
 }
 
 /* ---- the end ---- */
@@ -442,7 +615,12 @@ bool cp_spans_are_open(const struct cp_spans *s, uint32_t thread)
 
 const struct cp_span *cp_spans_around(const struct cp_spans *s, uint32_t thread, uint32_t depth)
 {
-	return cp_spans_are_open(s, thread) ? outer(s->threads.items[thread], depth) : NULL;
+	const struct cp_spans_thread *t =
+		thread < s->threads.count ? s->threads.items[thread] : NULL;
+	const struct cp_spans_thread *stack = t ? stack_at(s, t->on_stack) : NULL;
+	const struct cp_span *around = stack ? outer(stack, depth) : NULL;
+
+	return around || !t ? around : outer(t, depth);
 }
 
 void cp_spans_forget(struct cp_spans *s, uint32_t thread)
@@ -464,8 +642,13 @@ void cp_spans_forget(struct cp_spans *s, uint32_t thread)
 
 void cp_spans_deinit(struct cp_spans *s)
 {
-	size_t i;
+	uint64_t key, value;
+	size_t cursor = 0, i;
 
+	while (cp_map_next(&s->stacks, &cursor, &key, &value))
+		drop_stack(s, (struct cp_spans_thread *)(uintptr_t)value);
+	cp_map_free(&s->stacks);
+	cp_map_free(&s->entered);
 	for (i = 0; i < s->threads.count; i++)
 		cp_spans_forget(s, (uint32_t)i);
 	for (i = 0; i < s->blocks.count; i++)

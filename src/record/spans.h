@@ -4,8 +4,8 @@
  * adds them up, or later, by whoever reads them.
  *
  * Events of a thread are matched by what they say of themselves (function,
- * depth, when it was entered), not by counting: coroutines take turns, and
- * events may be lost.
+ * depth, when it was entered), not by counting: events may be lost. So are those of a
+ * stack that is no thread's own, a coroutine's: threads take turns on it.
  */
 #ifndef CP_RECORD_SPANS_H
 #define CP_RECORD_SPANS_H
@@ -32,6 +32,8 @@ struct cp_span {
 	uint32_t function; /* as `function` of the events says */
 	uint32_t location;
 	uint32_t depth;
+	uint32_t on_stack; /* as in its enter */
+	bool lent; /* a call on another stack has it for its outer one */
 	uint32_t again; /* open calls of the same function outside of it; hidden ones don't count */
 	bool hidden; /* left out: what it does counts as done by the call around it */
 	bool entered; /* false: its enter was lost; it begins and ends at once here; or it is: */
@@ -137,6 +139,9 @@ struct cp_spans {
 	const uint32_t *functions; /* by location; borrowed; NULL: locations are functions */
 	/* ---- */
 	CP_VEC(struct cp_spans_thread *) threads; /* by number; NULL: nothing came */
+	/* Stacks that are no thread's own, with open calls: by number, struct cp_spans_thread *; */
+	struct cp_map stacks;
+	struct cp_map entered; /* these calls, by what their ends say of their enters */
 	uint64_t last_id;
 	CP_VEC(struct cp_span *) blocks;
 	CP_VEC(struct cp_span *) spare;

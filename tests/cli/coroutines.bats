@@ -270,3 +270,85 @@ tree_of() {
 	jq -e '.overhead | .call_stops > 100 and .call_stops <= .stops' x.json
 	jq -e '.overhead.stops_per_event > 0 and .overhead.stops_per_event < 0.1' x.json
 }
+
+# callers RECORDING FUNCTION: who called it, and how often.
+callers() {
+	"$CPROF" report --callers="$2" "$1" | awk '/^Callers/ { on = 1; next }
+		on && $1 ~ /^[0-9,]+$/ { gsub(",", "", $1); print $NF, $1 }' | sort
+}
+
+@test "who calls on a coroutine's stack is who did, whose turn it is and in whichever thread" {
+	# Both coroutines call in the depths in which main does; the second one goes on in two
+	# threads by turns.
+	cat >turns.c <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <ucontext.h>
+		#define NO_INLINE __attribute__((noipa))
+		static ucontext_t home[3], contexts[2];
+		static pthread_barrier_t turn;
+		static int who;
+		static long works[2], rests, resumes;
+		NO_INLINE void work(int by) { works[by]++; }
+		NO_INLINE void rest(int k) { rests++; swapcontext(&contexts[k], &home[who]); }
+		NO_INLINE void first(void) { for (;;) { work(0); work(0); rest(0); } }
+		NO_INLINE void second(void) { for (;;) { work(1); rest(1); } }
+		NO_INLINE void resume(int k, int by)
+		{
+			resumes++;
+			who = by;
+			swapcontext(&home[by], &contexts[k]);
+		}
+		NO_INLINE void *by_turns(void *arg)
+		{
+			for (long i = 0, k = (long)arg; i < 100; i++) {
+				if (i % 2 == k) resume(1, (int)k + 1);
+				pthread_barrier_wait(&turn);
+			}
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t threads[2];
+			pthread_barrier_init(&turn, NULL, 2);
+			for (int k = 0; k < 2; k++) {
+				getcontext(&contexts[k]);
+				contexts[k].uc_stack.ss_sp = malloc(65536);
+				contexts[k].uc_stack.ss_size = 65536;
+				makecontext(&contexts[k], k ? second : first, 0);
+			}
+			for (int i = 0; i < 200; i++) resume(i % 2, 0);
+			for (long k = 0; k < 2; k++) pthread_create(&threads[k], NULL, by_turns, (void *)k);
+			for (long k = 0; k < 2; k++) pthread_join(threads[k], NULL);
+			printf("first %ld\nsecond %ld\n", works[0], works[1]);
+			fprintf(stderr, "%ld %ld\n", rests, resumes);
+		}
+	END
+	gcc -g -O1 -pthread -o turns turns.c
+	for how in --fast --traps --summary; do
+		"$CPROF" run -q -o x.data $how -t program -- ./turns >works 2>counts
+		assert_equal "$(callers x.data work)" "$(sort works)"
+		assert_equal "$(callers x.data resume)" "by_turns 100
+main 200"
+		assert_equal "$("$CPROF" report --json x.data | jq -r '.calls.functions |
+			[(.[] | select(.function == "rest").calls), (.[] | select(.function == "resume").calls)] |
+			join(" ")')" "$(cat counts)"
+	done
+	"$CPROF" run -q -o x.data -t program -- ./turns >works 2>counts
+	# Of two that rest, and of no more, the end is not known.
+	assert_equal "$("$CPROF" report --json x.data | jq '.calls.functions[] | select(.function == "rest").open')" 2
+	"$CPROF" export -f folded -o folded x.data
+	assert_equal "$(sed 's/ [0-9]*$//' folded | grep -E '(^|;)(work|rest|resume)(;|$)' | sort)" "_start;main;resume
+by_turns;resume
+first;rest
+first;work
+second;rest
+second;work"
+	"$CPROF" run -q -o y.data -t program -- ./turns >works 2>counts
+	"$CPROF" merge -o both.data x.data y.data
+	assert_equal "$(callers both.data work)" "$(awk '{ print $1, 2 * $2 }' works | sort)"
+	"$CPROF" run -q -o under.data --under=second -t program -- ./turns >works 2>counts
+	assert_equal "$("$CPROF" report --json under.data | jq -r '[.calls.functions[].function] | sort | join(" ")')" \
+		"rest second work"
+}

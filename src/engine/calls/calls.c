@@ -162,6 +162,7 @@ void engine_calls_set_current(struct engine_calls *c, const struct cp_call *call
 		.cfa = (call->sp & ~(uint64_t)CP_SHADOW_STUB) + cp_arch_host()->ret_size,
 		.depth = call->depth,
 		.process_exit = c->exiting,
+		.stack = call->stack,
 	};
 }
 

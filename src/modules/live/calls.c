@@ -93,6 +93,7 @@ static void on_event(cprof_profiler *p, const cprof_function *f, enum cp_record_
 	r.duration_ns = call.timestamp_ns - call.enter_ns;
 	r.overhead_ns = call.overhead_ns;
 	r.uncertain_ns = call.uncertain_ns;
+	r.on_stack = call.stack;
 	tell(p, &r);
 }
 

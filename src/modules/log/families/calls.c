@@ -80,6 +80,7 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 	ret->overhead_ns = call.overhead_ns;
 	ret->uncertain_ns = call.uncertain_ns;
 	ret->cpu_ns = call.cpu_ns;
+	ret->on_stack = call.stack;
 	return true;
 }
 
