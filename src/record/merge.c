@@ -62,9 +62,8 @@ struct merge {
 	struct cp_merged_coverage coverage;
 	struct cp_merge_from *from; /* in the arena: inputs of which shards are chosen */
 	size_t from_count;
-	struct cp_map nodes, stacks;
+	struct cp_map nodes, stacks, other_stacks; /* the last: of calls, by input and number */
 	uint32_t node_count, stack_count;
-	struct cp_map other_stacks; /* of calls: input and number -> the output's */
 	struct cp_record_arena arena;
 	struct cp_buf key;
 	struct cp_record_sink sink;
@@ -446,17 +445,15 @@ struct call_copy {
 	uint32_t part;
 };
 
-/* The number of a stack that is no thread's own, of which each input has a first one. */
+/* The number of a stack that is no thread's own; each input has a first one. */
 static uint32_t other_stack(struct merge *m, size_t input, uint32_t number)
 {
-	uint64_t key = (uint64_t)input << 32 | number;
+	uint64_t key = (uint64_t)input << 32 | number, next = m->other_stacks.count + 1;
 	const uint64_t *at = cp_map_get(&m->other_stacks, key);
 
-	if (at)
-		return (uint32_t)*at;
-	if (!ok(m, cp_map_put(&m->other_stacks, key, m->other_stacks.count + 1)))
+	if (!number || (!at && !ok(m, cp_map_put(&m->other_stacks, key, next))))
 		return 0;
-	return (uint32_t)m->other_stacks.count;
+	return (uint32_t)(at ? *at : next);
 }
 
 static bool copy_call(void *ctx, const struct cp_record_call *from)
@@ -470,8 +467,7 @@ static bool copy_call(void *ctx, const struct cp_record_call *from)
 	call.function = location(c->m, input, call.function);
 	if (call.entered_by != CP_RECORD_NONE)
 		call.entered_by = c->m->numbers[input].threads[call.entered_by];
-	if (call.on_stack)
-		call.on_stack = other_stack(c->m, input, call.on_stack);
+	call.on_stack = other_stack(c->m, input, call.on_stack);
 	if (call.target != CP_RECORD_NONE)
 		call.target = location(c->m, input, call.target);
 	if (call.stack != CP_RECORD_NONE)
