@@ -40,6 +40,8 @@
 /* What the kernel writes for a handler is larger; what a handler has of its own is less. */
 #define FRAME_LEAST 512
 #define HANDLER_MOST 16384
+/* Signals that come inside of each other are no further apart: another stack is. */
+#define NESTED_WITHIN 65536
 /* Pending signals that are looked at. */
 #define PEEKED 16
 
@@ -62,6 +64,8 @@ void starve_hit(struct thread *t, uint64_t sp)
 
 	s->hit = true;
 	s->hit_sp = sp;
+	if (sp > s->found_sp && sp - s->found_sp < NESTED_WITHIN)
+		s->nested = 0; /* that handler is left */
 	if (!s->looks)
 		return;
 	for (i = 0; i < STARVE_PLACES; i++)
@@ -126,7 +130,10 @@ static bool comes_inside(const struct starve *s, uint64_t sp)
 static void judge_depth(struct starve *s, int signal, const struct starve_place *before,
 			uint64_t sp)
 {
-	if (signal == s->signal && comes_inside(s, sp) && sp < before->sp)
+	uint64_t below = before->sp - sp;
+
+	if (signal == s->signal && comes_inside(s, sp) && below >= FRAME_LEAST &&
+	    below < FRAME_LEAST + NESTED_WITHIN)
 		s->nested += s->waits;
 	else if (sp != before->sp)
 		s->nested = 0;
@@ -153,6 +160,7 @@ void starve_signal(struct thread *t, int signal, uint64_t now_ns)
 	s->still += s->suspect && s->waits;
 	judge(s, now_ns);
 	*place = now;
+	s->found_sp = at.sp;
 	s->signal = signal;
 	s->hit = s->waits = false;
 }

@@ -25,7 +25,7 @@ struct starve {
 	bool waits; /* the next one waited while a breakpoint of its handler was served */
 	bool hit; /* some breakpoint was, since then */
 	bool found; /* what is hit most often is to go */
-	uint64_t hit_sp; /* of the last hit */
+	uint64_t hit_sp, found_sp; /* of the last hit; where the last signal found it */
 	uint32_t nested; /* signals in a row that found handlers not left, each deeper */
 	uint32_t most, votes; /* that group, by majority vote */
 	uint32_t deliveries, still; /* since since_ns; those that found it where it was */
