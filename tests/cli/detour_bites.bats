@@ -1256,3 +1256,66 @@ masks() {
 		assert_equal "$how: $(sort -u out)" "$how: 0 wrong, SigBlk:"$'\t'"0000000000000010"
 	done
 }
+
+# Each is interrupted anywhere, at our stops too, and goes on when the other two had their turn.
+@test "a timer's handler that switches between contexts makes no call twice" {
+	cat >preempts.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#define NI __attribute__((noinline, noipa))
+static ucontext_t home, contexts[3];
+static volatile sig_atomic_t current, over;
+static const long most[3] = { 20000, 10000, 5000 };
+static volatile long done[3];
+NI int inner(int x) { volatile int sum = 0; for (int i = 0; i < 100; i++) sum += x; return sum; }
+NI void job(int k) { inner(k); done[k]++; }
+static void set_mask(int how)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(how, &set, NULL);
+}
+static void work(int k)
+{
+	set_mask(SIG_UNBLOCK);
+	while (done[k] < most[k]) job(k);
+	__atomic_fetch_add(&over, 1, __ATOMIC_SEQ_CST);
+	for (;;);
+}
+static void on_alarm(int signal)
+{
+	int before = current;
+	(void)signal;
+	if (over == 3) setcontext(&home);
+	current = (before + 1) % 3;
+	swapcontext(&contexts[before], &contexts[current]);
+}
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	struct itimerval every = { { 0, 2000 }, { 0, 2000 } };
+	volatile int begun = 0;
+	for (int k = 0; k < 3; k++) {
+		getcontext(&contexts[k]);
+		contexts[k].uc_stack.ss_sp = malloc(65536);
+		contexts[k].uc_stack.ss_size = 65536;
+		sigaddset(&contexts[k].uc_sigmask, SIGALRM);
+		makecontext(&contexts[k], (void (*)(void))work, 1, k);
+	}
+	set_mask(SIG_BLOCK);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+	getcontext(&home);
+	if (!begun++) setcontext(&contexts[0]);
+	printf("%ld %ld\n", done[0] + done[1] + done[2], done[0] + done[1] + done[2]);
+}
+END
+	gcc -O1 -g -o preempts preempts.c
+	alone ./preempts
+	traced --fast -t job,inner -- ./preempts
+	assert_equal "$(calls job) $(calls inner)" "$(cat alone.out)"
+}

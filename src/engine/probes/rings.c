@@ -422,8 +422,8 @@ void engine_ring_stack(const cprof_thread *t)
 		cp_records_forget_stacks(&ring->records);
 }
 
-/* Stacks that are further apart are different ones. */
-#define SAME_STACK (UINT64_C(1) << 20)
+/* What is further up may be another stack (tracer/known/again.c). */
+#define SAME_STACK (UINT64_C(16) << 10)
 
 void engine_ring_cancel(struct engine_ring *ring)
 {

@@ -5,8 +5,9 @@
 
 #include "arch/arch.h"
 
-/* Stacks that are further apart are different ones. */
-#define SAME_STACK (UINT64_C(1) << 20)
+/* What is further up may be another stack: contexts between which handlers switch, say. Who comes
+ * back down the same one is seen on the way. */
+#define SAME_STACK (UINT64_C(16) << 10)
 #define ANY 0 /* registers */
 
 /* FNV-1a, by words, of all but the pc. */
