@@ -290,12 +290,15 @@ static void judge(struct cp_shadow *s, struct cp_shadow_stack *stack, const stru
 		end_top(s, stack, CP_CALL_UNWOUND);
 }
 
-static struct cp_call *call_around(const struct cp_shadow *s, uint64_t sp,
-				   struct cp_shadow_stack **stack_ret)
+/* The open call at an address of the chain; not one that another stack left there, whose memory
+ * that of the event is now. */
+static struct cp_call *call_around(const struct cp_shadow *s, const struct cp_shadow_at *at,
+				   uint64_t sp, struct cp_shadow_stack **stack_ret)
 {
 	struct cp_shadow_stack *stack = stack_at(s, sp);
 
-	if (!stack)
+	if (!stack ||
+	    (at->root && stack->root && stack->root != at->root && sp > at->sp && sp <= at->root))
 		return NULL;
 	*stack_ret = stack;
 	return call_at(stack, sp);
@@ -307,14 +310,14 @@ static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shad
 {
 	size_t i;
 
-	struct cp_call *call = call_around(s, at->sp | CP_SHADOW_STUB, stack_ret);
+	struct cp_call *call = call_around(s, at, at->sp | CP_SHADOW_STUB, stack_ret);
 
 	if (call && !(at->sp & CP_SHADOW_STUB))
 		return call;
 	for (i = 0; i < at->chain_count; i++) {
-		call = call_around(s, at->chain[i], stack_ret);
+		call = call_around(s, at, at->chain[i], stack_ret);
 		if (!call)
-			call = call_around(s, at->chain[i] | CP_SHADOW_STUB, stack_ret);
+			call = call_around(s, at, at->chain[i] | CP_SHADOW_STUB, stack_ret);
 		if (call)
 			return call;
 	}
@@ -346,7 +349,7 @@ bool cp_shadow_is_called_by_own(struct cp_shadow *s, const struct cp_shadow_at *
 
 	catch_up(s);
 	for (i = 0; t && i < at->chain_count && !found; i++) {
-		call = call_around(s, at->chain[i], &stack);
+		call = call_around(s, at, at->chain[i], &stack);
 		found = call && stack == &t->own && !call->unsure;
 	}
 	return found;

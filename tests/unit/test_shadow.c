@@ -376,7 +376,7 @@ static void test_signal_stack(void)
 /* Stacks that are known by where they end are as a thread's own. */
 static void test_rooted(void)
 {
-	const uint64_t chain[] = { CORO_TOP };
+	const uint64_t chain[] = { CORO_TOP }, larger[] = { CORO_TOP - 0x80, CORO_TOP + 0x1000 };
 	struct cp_shadow_at at = {
 		.tid = 1, .sp = CORO_TOP - 0x100, .chain = chain, .chain_count = 1, .root = CORO_TOP
 	};
@@ -421,6 +421,13 @@ static void test_rooted(void)
 	at.sp = CORO_TOP - 0x80;
 	CHECK(cp_shadow_enter(s, &at, &(struct cp_call){ .function = 8 }));
 	CHECK(!strcmp(ends, "5u 3u 2r 6r 7u "));
+	/* Part of it becomes that of a larger stack, which has a frame where a call was. */
+	at.chain = larger;
+	at.chain_count = 2;
+	at.sp = CORO_TOP - 0x90;
+	at.root = larger[1];
+	call = cp_shadow_enter(s, &at, &(struct cp_call){ .function = 9 });
+	CHECK(call && call->depth == 0 && call->stack);
 	cp_shadow_destroy(s);
 }
 
