@@ -28,13 +28,14 @@
 /* More coroutines than that with open calls: the oldest one is given up. */
 #define MAX_FOREIGN 65536
 
-struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx)
+struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx, uint32_t first)
 {
 	struct cp_shadow *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->end = end;
 		s->ctx = ctx;
+		s->last_number = first;
 	}
 	return s;
 }
@@ -229,7 +230,6 @@ void cp_shadow_drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack)
 
 struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s)
 {
-	static uint32_t numbers;
 	struct cp_shadow_stack *stack, *oldest = NULL;
 	size_t i;
 
@@ -248,7 +248,7 @@ struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s)
 			free(stack);
 			return NULL;
 		}
-		stack->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+		stack->number = ++s->last_number;
 	}
 	if (!cp_vec_push(&s->foreign, stack)) {
 		stack_free(stack);

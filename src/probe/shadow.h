@@ -70,7 +70,9 @@ struct cp_shadow; /* of one process */
  * until it returns. It may not call this room. */
 typedef void (*cp_call_end_fn)(void *ctx, const struct cp_call *call, enum cp_call_end how);
 
-struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx); /* NULL: no memory */
+/* Stacks that are no thread's own get numbers from `first` + 1 on, 65,536 of them. NULL: no
+ * memory. */
+struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx, uint32_t first);
 /* No more `end` calls are made. */
 void cp_shadow_destroy(struct cp_shadow *shadow);
 
@@ -128,26 +130,25 @@ void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_e
 void cp_shadow_forget(struct cp_shadow *shadow, uint32_t function);
 size_t cp_shadow_open(const struct cp_shadow *shadow);
 
-/* The thread whose last event was on the stack, not a thread's own, that `sp` lies on; 0:
- * there is no such stack. */
-int32_t cp_shadow_who(const struct cp_shadow *shadow, uint64_t sp);
-/* A process was forked by thread `by` of `from`, on its own stack (0: on another one),
- * where its stack pointer was `sp`. The calls that are open there, and on stacks that no
- * other thread was on, go on in thread `tid`, which has none so far: each is shown to
- * `inherit`, outermost first, which makes it this process's (false: leaves it out).
- * False: who forked has none, or there is no memory. */
-typedef bool (*cp_call_inherit_fn)(void *ctx, struct cp_call *call);
-bool cp_shadow_inherit(struct cp_shadow *shadow, int32_t tid, const struct cp_shadow *from,
-		       int32_t by, uint64_t sp, cp_call_inherit_fn inherit);
-/* Shows all open calls, stack by stack, outermost first. */
-void cp_shadow_each(const struct cp_shadow *shadow, void (*each)(void *ctx, const struct cp_call *),
-		    void *ctx);
-
 /* ---- private to src/probe ---- */
 
+struct cp_shadow_stack;
 struct cp_shadow_thread;
 
 /* NULL without memory. */
 struct cp_shadow_thread *cp_shadow_thread_of(struct cp_shadow *s, int32_t tid);
+/* NULL: none of its calls was told. */
+struct cp_shadow_thread *cp_shadow_thread_find(const struct cp_shadow *s, int32_t tid);
+/* The innermost open call, or NULL. */
+struct cp_call *cp_shadow_top_of(const struct cp_shadow_stack *stack);
+/* Another stack than a thread's own, to be dropped when it is empty again. NULL without
+ * memory. */
+struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s);
+/* It lies within a frame of that thread's own; 0: of none. */
+void cp_shadow_set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, int32_t tid);
+/* Chains of callers on it end there, and on no other one; 0: that is not known. */
+void cp_shadow_set_root(struct cp_shadow *s, struct cp_shadow_stack *stack, uint64_t root);
+/* `stack` may be NULL. */
+void cp_shadow_drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack);
 
 #endif

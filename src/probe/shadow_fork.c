@@ -1,8 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * Open calls that a forked process has of its parent, and all of them for who looks.
- */
-#include "probe/shadow.h"
+/* SPDX-License-Identifier: MIT */
+#include "probe/shadow_fork.h"
 
 #include "probe/shadow_state.h"
 

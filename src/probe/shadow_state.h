@@ -14,7 +14,7 @@ struct cp_shadow_stack {
 	size_t indexed; /* so many of the outermost are in by_sp; of foreign stacks all */
 	bool own; /* of a thread; else in shadow->foreign at `index` */
 	size_t index;
-	uint32_t number; /* no other stack of any process has it; 0: own */
+	uint32_t number; /* see cp_shadow_create(); 0: own */
 	uint64_t used; /* number of the last event on it */
 	int32_t tid; /* whose event that was */
 	int32_t host; /* within a frame of that thread's own stack; 0: of none */
@@ -46,24 +46,11 @@ struct cp_shadow {
 	size_t open;
 	uint64_t events;
 	uint64_t gone; /* threads that were freed */
+	uint32_t last_number; /* of a stack */
 };
 
 /* A caller on another stack, as that of a signal handler on a stack of its
  * own, is a caller, but no reason to put the call on that stack. */
 #define CP_SHADOW_SAME_STACK (UINT64_C(1) << 20)
-
-/* NULL: none of its calls was told. */
-struct cp_shadow_thread *cp_shadow_thread_find(const struct cp_shadow *s, int32_t tid);
-/* The innermost open call, or NULL. */
-struct cp_call *cp_shadow_top_of(const struct cp_shadow_stack *stack);
-/* Another stack than a thread's own, to be dropped when it is empty again. NULL without
- * memory. */
-struct cp_shadow_stack *cp_shadow_stack_new(struct cp_shadow *s);
-/* It lies within a frame of that thread's own; 0: of none. */
-void cp_shadow_set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, int32_t tid);
-/* Chains of callers on it end there, and on no other one; 0: that is not known. */
-void cp_shadow_set_root(struct cp_shadow *s, struct cp_shadow_stack *stack, uint64_t root);
-/* `stack` may be NULL. */
-void cp_shadow_drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack);
 
 #endif

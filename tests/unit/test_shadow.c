@@ -3,6 +3,7 @@
  * The shadow stack against programs that are made up: what they do is the
  * expectation.
  */
+#include "probe/shadow_fork.h"
 #include "probe/shadow_plain.h"
 
 #include "test.h"
@@ -29,7 +30,7 @@ static struct cp_shadow *fresh(void)
 {
 	ends[0] = 0;
 	memset(end_count, 0, sizeof(end_count));
-	return cp_shadow_create(on_end, NULL);
+	return cp_shadow_create(on_end, NULL, 0);
 }
 
 static struct cp_call *enter_flags(struct cp_shadow *s, int32_t tid, uint64_t sp, uint32_t function,
@@ -604,7 +605,7 @@ static void count_inherited(void *ctx, const struct cp_call *call)
 static void test_fork(void)
 {
 	const uint64_t root[] = { CORO_TOP - 16 }, others[] = { CORO_TOP / 2 - 16 };
-	struct cp_shadow *s = fresh(), *child = cp_shadow_create(on_end, NULL);
+	struct cp_shadow *s = fresh(), *child = cp_shadow_create(on_end, NULL, 0);
 	size_t n = 0;
 
 	enter_on(s, 1, CORO_TOP - 64, root, 1, 10);
@@ -633,13 +634,13 @@ static void test_fork(void)
 	CHECK(cp_shadow_who(s, CORO_TOP / 2 - 80) == 2 && cp_shadow_who(s, CORO_TOP - 80) == 1);
 	CHECK_U64(cp_shadow_who(s, STACK_TOP + 80), 0);
 	cp_shadow_destroy(child);
-	child = cp_shadow_create(on_end, NULL);
+	child = cp_shadow_create(on_end, NULL, 0);
 	CHECK(cp_shadow_inherit(child, 50, s, 0, CORO_TOP / 2 - 80, inherit));
 	CHECK_U64(cp_shadow_open(child), 3); /* 10, 4, 11 */
 	CHECK_U64(cp_shadow_top(child, 50)->function, 11);
 	/* And again: who entered it first is what is remembered. */
 	cp_shadow_destroy(s);
-	s = cp_shadow_create(on_end, NULL);
+	s = cp_shadow_create(on_end, NULL, 0);
 	CHECK(cp_shadow_inherit(s, 51, child, 50, STACK_TOP / 2 - 80, inherit));
 	CHECK_U64(cp_shadow_top(s, 51)->entered_tid, 2);
 	cp_shadow_destroy(child);
@@ -745,8 +746,8 @@ static void test_plain(void)
 	uint64_t sp[2][3] = { 0 };
 	uint32_t dice[4], i, k;
 
-	all.shadow = cp_shadow_create(twice_ended, &all);
-	plain.shadow = cp_shadow_create(twice_ended, &plain);
+	all.shadow = cp_shadow_create(twice_ended, &all, 0);
+	plain.shadow = cp_shadow_create(twice_ended, &plain, 0);
 	srandom(7);
 	for (i = 0; i < PLAIN_EVENTS; i++) {
 		for (k = 0; k < 4; k++)

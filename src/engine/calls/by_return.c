@@ -6,6 +6,7 @@
 #include "engine/probes/disarm.h"
 #include "engine/probes/sites.h"
 #include "engine/target/state.h"
+#include "probe/shadow_fork.h"
 
 /* Did an exception's handler jump to the return address? Functions were called
  * meanwhile, whose return addresses took the place of the call's own. */

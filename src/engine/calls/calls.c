@@ -363,7 +363,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 bool engine_calls_shadow(cprof_process *p)
 {
 	if (!p->shadow)
-		p->shadow = cp_shadow_create(on_end, p);
+		p->shadow = cp_shadow_create(on_end, p, (uint32_t)p->pid << 16);
 	return p->shadow;
 }
 

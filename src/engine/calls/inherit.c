@@ -28,6 +28,7 @@
 #include "engine/target/family.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
+#include "probe/shadow_fork.h"
 
 /* The child's image in the place of one of its parent's: functions belong to images,
  * and images to processes. */

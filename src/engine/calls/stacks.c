@@ -36,6 +36,7 @@
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 #include "engine/target/tasks.h"
+#include "probe/shadow_fork.h"
 
 #define CHAIN_MAX 4096
 #define MAIN_STACK_MAX (UINT64_C(1) << 30)

@@ -589,7 +589,7 @@ void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
 		cp_buf_printf(out, ", where %.1f %% of the calls found room",
 			      100 * (double)t->call_records / ((double)t->call_records + lost));
 	}
-	cp_buf_str(out, "; what it allocated between them, at full speed, is not known");
+	cp_buf_str(out, "; between them it ran at full speed, and what it allocated is not known");
 }
 
 /* What is needed only until all events are added up. */

@@ -128,8 +128,8 @@ void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out);
 double cp_heap_error(double variance, uint64_t value);
 /* Of a sample that has none: so many bytes there were at most, in 19 of 20 cases. */
 uint64_t cp_heap_unseen(const struct cp_heap *h);
-/* "in pieces of the time, 12.3 % of it; what it
- * allocated between them, at full speed, is not known" */
+/* "in pieces of the time, 12.3 % of it; between them it ran at full speed, and what it allocated
+ * is not known" */
 void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out);
 
 /* For who walks the events himself (spans.h): h->p set, all else 0. */
