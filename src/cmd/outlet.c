@@ -43,10 +43,11 @@ struct cp_outlet {
 
 static uint64_t lines_of(const char *text, size_t size)
 {
-	const char *end = text + size, *at;
+	const char *end = size ? text + size : text, *at;
 	uint64_t lines = 0;
 
-	while ((at = memchr(text, '\n', (size_t)(end - text)))) {
+	/* Of nothing, where it is may be nowhere. */
+	while (text < end && (at = memchr(text, '\n', (size_t)(end - text)))) {
 		lines++;
 		text = at + 1;
 	}
