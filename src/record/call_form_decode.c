@@ -367,16 +367,21 @@ static bool get_values(struct cp_call_form_reader *r, struct cp_cursor *c, const
 	return true;
 }
 
+/* NULL: there is no such form. */
+static const struct cp_call_form_row *row_of(const struct cp_call_form_reader *r, uint32_t form)
+{
+	return form && form <= r->rows.count ? r->rows.items[form - 1].row : NULL;
+}
+
 bool cp_call_form_read(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form,
 		       struct cp_record_call *call)
 {
-	const struct cp_call_form_row *row;
+	const struct cp_call_form_row *row = row_of(r, form);
 	struct values to;
 	uint32_t i;
 
-	if (!form || form > r->rows.count)
+	if (!row)
 		return false;
-	row = r->rows.items[form - 1].row;
 	if (!cp_vec_reserve(&r->values, row->total)) {
 		r->no_memory = true;
 		return false;
@@ -423,13 +428,12 @@ static bool pass_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsig
 
 bool cp_call_form_pass(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form)
 {
-	const struct cp_call_form_row *row;
+	const struct cp_call_form_row *row = row_of(r, form);
 	struct cp_record_call unused;
 	uint32_t i;
 
-	if (!form || form > r->rows.count)
+	if (!row)
 		return false;
-	row = r->rows.items[form - 1].row;
 	if (!row->flat)
 		return cp_call_form_read(r, c, form, &unused);
 	for (i = 0; i < row->count; i++)

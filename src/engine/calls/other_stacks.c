@@ -82,17 +82,7 @@ static struct root find_root(const cprof_thread *t, const struct cp_event_hit *e
 /* The number of the first whose root is not below an address. */
 static size_t first_from(const struct engine_detours *d, uint64_t address)
 {
-	size_t lo = 0, hi = d->stacks.count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (d->stacks.items[mid].root < address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return cp_vec_partition(&d->stacks, stack, stack->root < address);
 }
 
 static const struct engine_stack *stack_at(const cprof_process *p, uint64_t sp)
