@@ -105,6 +105,16 @@ static uint64_t entered_as(uint32_t location, uint32_t depth, uint64_t start_ns)
 	return cp_hash_u64(start_ns ^ (uint64_t)location << 40 ^ (uint64_t)depth << 24);
 }
 
+/* Other threads, on other stacks, may have entered the same just then. False without memory. */
+static bool remember_entered(struct cp_spans *s, struct cp_span *span)
+{
+	uint64_t key = entered_as(span->location, span->depth, span->start_ns);
+	const uint64_t *at = cp_map_get(&s->entered, key);
+
+	span->alike = at ? (struct cp_span *)(uintptr_t)*at : NULL;
+	return cp_map_put(&s->entered, key, (uintptr_t)span);
+}
+
 /* How many calls of a function are open; NULL without memory. */
 static uint32_t *new_piece(struct cp_spans_thread *t, uint32_t function)
 {
@@ -224,9 +234,7 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 	span->hidden = s->to->hides && s->to->hides(s->ctx, span);
 	if (list == t)
 		count = again(t, span->function);
-	if (list == t ? !count
-		      : !cp_map_put(&s->entered, entered_as(span->location, span->depth, start_ns),
-				    (uintptr_t)span))
+	if (list == t ? !count : !remember_entered(s, span))
 		return cp_error_nomem();
 	span->again = again_in(list, count ? *count : 0, span->function, span->depth, span->outer);
 	if (count)
@@ -275,9 +283,16 @@ static void take_back(const struct cp_spans *s, const struct cp_span *span)
 static void forget_entered(struct cp_spans *s, const struct cp_span *span)
 {
 	uint64_t key = entered_as(span->location, span->depth, span->start_ns);
-	const uint64_t *at = cp_map_get(&s->entered, key);
+	uint64_t *at = cp_map_get(&s->entered, key);
+	struct cp_span *last = at ? (struct cp_span *)(uintptr_t)*at : NULL, **to = &last;
 
-	if (at && (const struct cp_span *)(uintptr_t)*at == span)
+	while (*to && *to != span)
+		to = &(*to)->alike;
+	if (*to)
+		*to = span->alike;
+	if (last)
+		*at = (uintptr_t)last;
+	else
 		cp_map_remove(&s->entered, key);
 }
 
@@ -346,9 +361,9 @@ static size_t find(const struct cp_spans *s, const struct cp_spans_thread *t,
 	return likely;
 }
 
-/* The same on other stacks, whose number is filled in, also of another thread's. */
-static size_t find_elsewhere(const struct cp_spans *s, const struct cp_record_call *call,
-			     struct cp_spans_thread **stack_ret)
+/* The same on other stacks: rather what this thread entered than what another one did. */
+static const struct cp_span *find_entered(const struct cp_spans *s,
+					  const struct cp_record_call *call)
 {
 	uint64_t start = offset(s, call->ts_ns - call->duration_ns);
 	const uint64_t *at =
@@ -356,9 +371,23 @@ static size_t find_elsewhere(const struct cp_spans *s, const struct cp_record_ca
 			? cp_map_get(&s->entered, entered_as(call->function, call->depth, start))
 			: NULL;
 	const struct cp_span *span = at ? (const struct cp_span *)(uintptr_t)*at : NULL;
+	const struct cp_span *found = NULL;
+
+	for (; span; span = span->alike)
+		if (span->location == call->function && span->depth == call->depth &&
+		    span->start_ns == start && (!found || found->thread != call->thread))
+			found = span->thread == call->thread || !found ? span : found;
+	return found;
+}
+
+/* Its place there, + 1; the stack is filled in. */
+static size_t find_elsewhere(const struct cp_spans *s, const struct cp_record_call *call,
+			     struct cp_spans_thread **stack_ret)
+{
+	const struct cp_span *span = find_entered(s, call);
 	size_t i;
 
-	if (!span || span->location != call->function || span->depth != call->depth)
+	if (!span)
 		return 0;
 	*stack_ret = stack_at(s, span->on_stack);
 	for (i = *stack_ret ? (*stack_ret)->open.count : 0;

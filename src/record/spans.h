@@ -33,6 +33,7 @@ struct cp_span {
 	uint32_t location;
 	uint32_t depth;
 	uint32_t on_stack; /* as in its enter */
+	struct cp_span *alike; /* on another stack, and entered at the same time; spans.c's */
 	bool lent; /* a call on another stack has it for its outer one */
 	uint32_t again; /* open calls of the same function outside of it; hidden ones don't count */
 	bool hidden; /* left out: what it does counts as done by the call around it */
@@ -141,7 +142,8 @@ struct cp_spans {
 	CP_VEC(struct cp_spans_thread *) threads; /* by number; NULL: nothing came */
 	/* Stacks that are no thread's own, with open calls: by number, struct cp_spans_thread *; */
 	struct cp_map stacks;
-	struct cp_map entered; /* these calls, by what their ends say of their enters */
+	struct cp_map entered; /* these calls, by what their ends say of their enters; struct
+				  cp_span *, the last of those that are alike */
 	uint64_t last_id;
 	CP_VEC(struct cp_span *) blocks;
 	CP_VEC(struct cp_span *) spare;
