@@ -219,8 +219,8 @@ enum cp_request_type {
 	CP_REQUEST_RINGS, /* what detours need in `pid`: code.h */
 	CP_REQUEST_CODE,
 	CP_REQUEST_ARM, /* the batch at `first` of the plan area, `size` bytes, in `pid` */
-	CP_REQUEST_DISARM, /* the sites with addresses in [address, address + size) of `pid`;
-			      CP_DISARM_FORGET: without touching its memory */
+	CP_REQUEST_DISARM, /* the sites in [address, address + size) of `pid`; FORGET: without
+			      touching them, and slots of the area at `first` (or 0) are free */
 	CP_REQUEST_DISARM_GROUP, /* group `first` in all processes */
 	CP_REQUEST_TOTALS, /* bring what is added up at the end up to date in the statistics */
 	CP_REQUEST_ANNOTATE, /* set our bit in the root at `address` of `pid` (cprof/trace_format.h)
@@ -269,7 +269,7 @@ struct cp_request {
 	uint32_t wall; /* clock: 1 wall, 0 cpu */
 	uint32_t stack_max; /* most bytes of a stack to copy, 0: CP_STACK_MAX */
 	uint64_t address, size; /* MAP, ARM, DISARM */
-	uint64_t first; /* ARM: offset in the plan area; DISARM_GROUP: its number */
+	uint64_t first; /* ARM: offset in the plan area; DISARM: see there */
 	uint64_t hint; /* RINGS: where all of them are, if there is room; 0: anywhere */
 	uint64_t serial; /* set by cp_link_call() */
 };

@@ -397,6 +397,50 @@ END
 	done
 }
 
+# Two of them, in any order, so that they come to other places, too.
+@test "libraries that come and go: nothing is left mapped of each" {
+	cat >comes.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+static unsigned lines(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned n = 0; int c;
+	while ((c = getc(maps)) != EOF) n += c == '\n';
+	fclose(maps); return n;
+}
+int main(int argc, char **argv)
+{
+	unsigned early = 0, late, sum = 0; (void)argc;
+	for (unsigned i = 0; i < 60; i++) {
+		void *first = dlopen(argv[1 + i / 3 % 2], RTLD_NOW), *second = dlopen(argv[2 - i / 3 % 2], RTLD_NOW);
+		for (int n = 0; n < 2; n++) {
+			unsigned (*work)(unsigned) = (unsigned (*)(unsigned))dlsym(n ? second : first, "work");
+			sum += work(i);
+		}
+		dlclose(i % 5 ? first : second); dlclose(i % 5 ? second : first);
+		late = lines(); early = early || i < 30 ? early : late;
+	}
+	printf("%u %d\n", sum, (int)(late - early));
+	return 0;
+}
+END
+	echo 'static unsigned __attribute__((noinline)) more(unsigned x) { __asm__(""); return x > 7 ? x + 3 : x * 5; }
+		unsigned work(unsigned x) { unsigned n, sum = 0; for (n = 0; n < 20; n++) sum += more(x + n); return sum; }' >lib.c
+	gcc -O1 -g -o comes comes.c
+	gcc -O1 -g -shared -fpic -o liba.so lib.c
+	gcc -O1 -g -shared -fpic -DOTHER -Wl,-z,max-page-size=65536 -o libb.so lib.c
+	run ./comes ./liba.so ./libb.so
+	assert_output --regexp '^[0-9]+ 0$'
+	alone="$output"
+	for how in "run -t lib:lib[ab]*" "run --traps -t lib:lib[ab]*" cover "cover --count"; do
+		read -ra how <<<"$how"
+		run --separate-stderr "$CPROF" "${how[0]}" -q -o x.data "${how[@]:1}" -- ./comes ./liba.so ./libb.so
+		assert_equal "$output" "$alone"
+		[ "${how[0]}" = cover ] || assert_equal "$(calls more)" 2400
+	done
+}
+
 # Faults there come to a thread of the program's, which may be stopped, or wait.
 @test "pointers into memory whose faults the program serves itself: nobody waits for them" {
 	cat >served.c <<'END'

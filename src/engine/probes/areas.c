@@ -357,11 +357,25 @@ static bool take(cprof_image *image, struct engine_ready_area *ready, uint64_t s
 	return true;
 }
 
+/* What an image had that is gone. */
+static bool take_given_back(cprof_image *image, uint64_t size)
+{
+	struct engine_areas *areas = &image->process->areas;
+	struct engine_ready_area *left;
+
+	cp_vec_for_each(&areas->left, left)
+		if (take(image, left, size)) {
+			*left = areas->left.items[--areas->left.count];
+			return true;
+		}
+	return false;
+}
+
 static bool take_ready(cprof_image *image, uint64_t size)
 {
 	size_t i;
 
-	if (take(image, &image->ready, size))
+	if (take(image, &image->ready, size) || take_given_back(image, size))
 		return true;
 	for (i = 0; i < ENGINE_LATE_AREAS; i++)
 		if (take(image, &image->process->areas.spare[i], size))

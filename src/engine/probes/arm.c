@@ -20,6 +20,7 @@
 #include "engine/probes/base.h"
 #include "engine/probes/batch.h"
 #include "engine/probes/detours.h"
+#include "engine/probes/given_back.h"
 #include "engine/probes/haste.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/own.h"
@@ -442,7 +443,8 @@ static void arm_waiting(cprof_process *p)
 			arm_stubs(p->images.items[i]);
 }
 
-/* An unmapped image: the tracer forgets its breakpoints, and must not write there. */
+/* Its memory is no longer what the file has: the tracer forgets its breakpoints, and must not
+ * write there. */
 static void forget_image(cprof_image *image)
 {
 	struct cp_request rq = {
@@ -536,22 +538,33 @@ static bool is_library(const cprof_image *image)
 	return !engine_is_program(image);
 }
 
-/* Other code where it was, which is no other object's. */
-static void say_replaced(const cprof_image *image)
+/* Is there other code where it was, which is no other object's? */
+static bool is_replaced(const cprof_image *image)
 {
 	const struct engine_text *text;
 
-	if (!image->assembly->image || is_copy(image))
-		return;
 	cp_vec_for_each(&image->process->texts, text)
 		if (!text->image->assembly->image && text->start < image->end &&
-		    text->end > image->start) {
-			engine_warn(image->process->session,
-				    "the code of %s was replaced by the program: its calls are "
-				    "not told from then on",
-				    image->assembly->path);
-			return;
-		}
+		    text->end > image->start)
+			return true;
+	return false;
+}
+
+/* The image is no longer mapped. Threads may still be on their way through what stands for
+ * code that others took the place of. */
+static void forget_unmapped(cprof_image *image)
+{
+	bool replaced = is_replaced(image);
+
+	if (replaced && image->assembly->image && !is_copy(image))
+		engine_warn(image->process->session,
+			    "the code of %s was replaced by the program: its calls are "
+			    "not told from then on",
+			    image->assembly->path);
+	forget_image(image);
+	image->unmapped++;
+	if (!replaced && !image->assembly->made)
+		engine_room_give_back(image);
 }
 
 /* Who comes to a function for the first time waits until all is placed: so that is done last
@@ -569,6 +582,7 @@ static int by_haste(const void *a, const void *b)
 static void put_off(cprof_image *image)
 {
 	engine_detours_unmake(image);
+	engine_room_give_code_back(image);
 	if (image->process->session->stop_asked)
 		return;
 	image->armed = image->life.stubs_wait = false;
@@ -640,11 +654,8 @@ void engine_arm_process(cprof_process *p)
 		cprof_image *image = p->images.items[i];
 
 		image->mapped = image->look == p->look;
-		if (!image->mapped && image->armed) {
-			say_replaced(image);
-			forget_image(image);
-			image->unmapped++;
-		}
+		if (!image->mapped && image->armed)
+			forget_unmapped(image);
 	}
 	engine_each_family(s, f, mapped)
 		f->mapped(p);

@@ -109,6 +109,7 @@ void engine_detours_copy(cprof_image *image, const cprof_image *from)
 	const struct engine_jump *jump;
 	const struct made *made;
 	uint64_t number, value;
+	const uint64_t *at;
 	size_t cursor;
 
 	note_change(image);
@@ -116,6 +117,9 @@ void engine_detours_copy(cprof_image *image, const cprof_image *from)
 		made = (const struct made *)(uintptr_t)value;
 		keep_made(image, (uint32_t)number, made->sites, made->count);
 	}
+	cp_vec_for_each(&from->chunks, at)
+		if (!cp_vec_push(&image->chunks, *at))
+			return;
 	cp_vec_for_each(&from->jumps, jump)
 		if (!cp_vec_push(&image->jumps, *jump))
 			return;

@@ -2,6 +2,7 @@
 #include "engine/probes/inherit.h"
 
 #include "engine/probes/detours.h"
+#include "engine/probes/given_back.h"
 #include "engine/probes/rings.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
@@ -15,6 +16,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 	size_t i, cursor;
 
 	engine_rings_inherit(p, parent);
+	engine_room_inherit(p, parent);
 	for (i = 0; i < parent->images.count; i++) {
 		from = parent->images.items[i];
 		if (!from->armed)

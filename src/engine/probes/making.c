@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/probes/areas.h"
+#include "engine/probes/given_back.h"
 #include "engine/target/state.h"
 
 /* Below mappings but our own, where the kernel puts new ones. */
@@ -212,6 +213,30 @@ static void forget(struct engine_making *m)
 	m->pieces.count = m->bytes.count = 0;
 }
 
+/* Those that are not mapped yet; *ret is good until the next call. */
+static uint32_t new_chunks(struct engine_making *m, const uint64_t **ret)
+{
+	const uint64_t *all;
+	size_t count = cp_detour_space_chunks(m->space, &all), i;
+
+	m->fresh.count = 0;
+	for (i = m->sent; i < count; i++)
+		if (!engine_room_has_chunk(m->image->process, all[i]))
+			m->failed |= !cp_vec_push(&m->fresh, all[i]);
+	*ret = m->fresh.items;
+	return (uint32_t)m->fresh.count;
+}
+
+/* All so far are the image's. */
+static void keep_chunks(struct engine_making *m)
+{
+	const uint64_t *all;
+	size_t count = cp_detour_space_chunks(m->space, &all);
+
+	while (m->sent < count)
+		engine_room_take_chunk(m->image, all[m->sent++]);
+}
+
 int engine_making_send(struct engine_making *m)
 {
 	cprof_process *p = m->image->process;
@@ -229,8 +254,7 @@ int engine_making_send(struct engine_making *m)
 	const uint64_t *chunks;
 	struct cp_error *err;
 
-	head.chunk_count = (uint32_t)(cp_detour_space_chunks(m->space, &chunks) - m->sent);
-	chunks += m->sent;
+	head.chunk_count = new_chunks(m, &chunks);
 	head.size = sizeof(head) + head.chunk_count * sizeof(*chunks) + size_of_all(m);
 	if (m->failed || head.size > CP_LINK_PLAN)
 		return ENOMEM;
@@ -247,7 +271,8 @@ int engine_making_send(struct engine_making *m)
 		cp_error_free(err);
 		return ESRCH;
 	}
-	m->sent += head.chunk_count;
+	if (!answer.errnum)
+		keep_chunks(m);
 	forget(m);
 	return answer.errnum;
 }
@@ -257,15 +282,28 @@ int engine_making_send_much(struct engine_making *m)
 	return size_of_all(m) < MUCH ? 0 : engine_making_send(m);
 }
 
+/* Before what is free. */
+static bool add_given_back(struct engine_making *m)
+{
+	const uint64_t *at;
+
+	cp_vec_for_each(&m->image->process->areas.chunks, at)
+		if (!cp_detour_space_add(m->space, *at, *at + CP_DETOUR_CHUNK))
+			return false;
+	return true;
+}
+
 bool engine_making_begin(struct engine_making *m)
 {
 	m->space = cp_detour_space_create();
-	return m->space && engine_area_gaps(m->image->process, add_gap, m->space);
+	return m->space && add_given_back(m) &&
+	       engine_area_gaps(m->image->process, add_gap, m->space);
 }
 
 void engine_making_free(struct engine_making *m)
 {
 	cp_detour_space_destroy(m->space);
+	cp_vec_free(&m->fresh);
 	cp_vec_free(&m->detours);
 	cp_vec_free(&m->sources);
 	cp_vec_free(&m->countings);

@@ -18,7 +18,8 @@ struct engine_making {
 	CP_VEC(struct cp_code_counting) countings;
 	CP_VEC(struct cp_code_piece) pieces;
 	CP_VEC(uint8_t) bytes;
-	size_t sent; /* chunks that were mapped already */
+	size_t sent; /* chunks that were mapped already, */
+	CP_VEC(uint64_t) fresh; /* and which of the others will be now */
 	uint32_t traced; /* the function at work */
 	bool failed; /* without memory */
 };

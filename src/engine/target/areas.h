@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+
 /* For what a program loads behind its exec. */
 #define ENGINE_LATE_AREAS 4u
 
@@ -28,6 +30,9 @@ struct engine_areas {
 	bool asked, late; /* what is needed was asked for; what was there is placed */
 	uint32_t late_count; /* areas that came later */
 	struct engine_ready_area spare[ENGINE_LATE_AREAS]; /* for those */
+	/* What images had that are gone (probes/given_back.c). */
+	CP_VEC(struct engine_ready_area) left;
+	CP_VEC(uint64_t) chunks; /* of code; sorted */
 };
 
 #endif

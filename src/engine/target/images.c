@@ -188,6 +188,7 @@ void engine_image_forget_sites(cprof_image *image)
 	cp_map_free(&image->detoured);
 	cp_map_free(&image->yielded);
 	cp_vec_free(&image->jumps);
+	cp_vec_free(&image->chunks);
 }
 
 void engine_image_free(cprof_image *image)
@@ -240,6 +241,9 @@ static uint64_t area_end(const cprof_process *p, uint64_t address)
 	for (i = 0; i < ENGINE_LATE_AREAS; i++)
 		if (p->areas.spare[i].address == address)
 			return address + p->areas.spare[i].size;
+	for (i = 0; i < p->areas.left.count; i++)
+		if (p->areas.left.items[i].address == address)
+			return address + p->areas.left.items[i].size;
 	return address;
 }
 

@@ -155,12 +155,14 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 
 /* The program's memory is gone, and with it where breakpoints are. Images stay, those of
  * thousands of processes that there were. */
-static void forget_sites(const cprof_process *p)
+static void forget_sites(cprof_process *p)
 {
 	size_t i;
 
 	for (i = 0; i < p->images.count; i++)
 		engine_image_forget_sites(p->images.items[i]);
+	cp_vec_free(&p->areas.left);
+	cp_vec_free(&p->areas.chunks);
 }
 
 void engine_process_exec(cprof_process *p)

@@ -93,8 +93,8 @@ struct cprof_image {
 	uint32_t look, unmapped; /* process's look that last found it mapped; how often it went */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot (probes/batch.h) */
-	/* Numbers of traced functions that have detours here -> what stands of them, owned. */
-	struct cp_map detoured;
+	struct cp_map detoured; /* number of a function with detours -> what stands of it; owned */
+	CP_VEC(uint64_t) chunks; /* where their code is, each CP_DETOUR_CHUNK bytes */
 	struct cp_map yielded; /* functions that had some: records may be left to tell */
 	CP_VEC(struct engine_jump) jumps; /* where theirs are, sorted: no breakpoint may be there */
 	uint64_t area, area_size; /* of its slots; 0: none yet */

@@ -662,6 +662,7 @@ void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 {
 	struct process *p = process_find(tr, rq->pid);
 	struct windows_which which;
+	struct area *area;
 	size_t i;
 
 	if (!p) {
@@ -694,6 +695,9 @@ void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 			table_remove(p->space, (uint32_t)i);
 	}
 	detours_forget_range(p->space, rq->address, rq->size);
+	area = rq->first ? space_area(p->space, rq->first) : NULL;
+	if (area)
+		area_empty(p->space, area);
 }
 
 /* Of the spaces that have the group, the first from *cursor on whose jumps have to go. */

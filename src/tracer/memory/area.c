@@ -213,6 +213,12 @@ bool area_write_table(struct space *space, struct area *area)
 	return ok;
 }
 
+bool area_empty(struct space *space, struct area *area)
+{
+	memset(area->owners, 0, area->slot_count * sizeof(*area->owners));
+	return area_write_table(space, area);
+}
+
 void area_forget(const struct space *space)
 {
 	const uint64_t none = 0, now = cp_now(), empty = !space->occupied;

@@ -213,15 +213,17 @@ void detours_forget(struct space *space)
 	space->rings_mapped = 0;
 }
 
+/* Is all of it for code there, or itself there? */
 static bool is_of_range(const struct code_batch *b, uint64_t start, uint64_t size)
 {
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
-		if (source_of(b, &b->detours[i])->pc - start >= size)
+		if (source_of(b, &b->detours[i])->pc - start >= size &&
+		    b->detours[i].at - start >= size)
 			return false;
 	for (i = 0; i < b->counting_count; i++)
-		if (b->countings[i].pc - start >= size)
+		if (b->countings[i].pc - start >= size && b->countings[i].at - start >= size)
 			return false;
 	return true;
 }
