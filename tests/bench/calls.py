@@ -152,29 +152,35 @@ def lengths(table, quick):
                   spread([t for _, t in pairs], lambda v: f"{v / 1e3:.2f}"))
 
 
-def many_functions(count):
-    """Builds, once, a program with that many functions."""
+def many_functions(count, name, rest, storage="", options=()):
+    """Builds, once, a program with that many functions, and with what `rest` says of them."""
     where = BUILD / "bench-functions"
-    target = where / f"functions-{count}"
+    target = where / f"{name}-{count}"
     if target.exists():
         return str(target)
     note(f"building a program with {count} functions, once ...")
     where.mkdir(exist_ok=True)
     with open(where / "unit.c", "w", encoding="utf-8") as unit:
         for i in range(count):
-            unit.write(f"__attribute__((noinline)) int function_{i}(int a, int b) "
+            unit.write(f"__attribute__((noinline)) {storage} int function_{i}(int a, int b) "
                        f"{{ return a > {i % 7} ? a * b + {i} : b - a; }}\n")
-        unit.write("#include <stdio.h>\n#include <unistd.h>\nint main(void) { volatile int n = 1; "
-                   "puts(\"ready\"); fflush(stdout); for (;;) { n = function_1(n, 2); usleep(1000); } }\n")
-    subprocess.run(["gcc", "-g", "-O1", "unit.c", "-o", str(target)], check=True, cwd=where)
+        unit.write(rest)
+    subprocess.run(["gcc", "-O1", *options, "unit.c", "-o", str(target)], check=True, cwd=where)
     return str(target)
+
+
+IDLE = """
+#include <stdio.h>
+#include <unistd.h>
+int main(void) { volatile int n = 1; puts("ready"); fflush(stdout); for (;;) { n = function_1(n, 2); usleep(1000); } }
+"""
 
 
 def arming(table, quick):
     """the time to attach to, arm and leave a program with thousands of functions"""
     table.section("cprof attach -t program -d 1ms: everything armed, and out again")
     for count in (2000, 20000):
-        target = many_functions(count)
+        target = many_functions(count, "functions", IDLE, options=["-g"])
         took, plain = [], []
         for _ in range(1 if quick else 5):
             with running([target], ready="ready") as busy, recording() as data:
@@ -232,21 +238,9 @@ int main(int argc, char **argv)
 
 def standing_program(count):
     """Builds, once, a program with that many functions that says when it stood, and for how long."""
-    where = BUILD / "bench-functions"
-    target = where / f"stands-{count}"
-    if target.exists():
-        return str(target)
-    note(f"building a program with {count} functions, once ...")
-    where.mkdir(exist_ok=True)
-    with open(where / "stands.c", "w", encoding="utf-8") as unit:
-        unit.write(f"#define COUNT {count}\n")
-        for i in range(count):
-            unit.write(f"__attribute__((noinline)) static int function_{i}(int a, int b) "
-                       f"{{ return a > {i % 7} ? a * b + {i} : b - a; }}\n")
-        unit.write(f"static int (*volatile all[])(int, int) = {{ "
-                   f"{', '.join(f'function_{i}' for i in range(count))} }};\n{STANDS}")
-    subprocess.run(["gcc", "-O1", "stands.c", "-o", str(target)], check=True, cwd=where)
-    return str(target)
+    names = ", ".join(f"function_{i}" for i in range(count))
+    return many_functions(count, "stands", f"#define COUNT {count}\n"
+                          f"static int (*volatile all[])(int, int) = {{ {names} }};\n{STANDS}", "static")
 
 
 def stands(table, quick):
