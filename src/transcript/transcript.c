@@ -185,6 +185,8 @@ uint64_t cp_transcript_new(struct cp_transcript *l, uint64_t ns, uint32_t thread
 		put_time(l, &line, ns);
 	put_label(l, &line, ns, thread);
 	put_indent(l, &line, indent);
+	cp_line_put(l, &line, CP_PAINT_COOL, l->mark);
+	*l->mark = 0;
 	if (!cp_vec_push(&l->queue, line)) {
 		cp_buf_free(&line.text);
 		l->no_memory = true;

@@ -47,6 +47,7 @@ struct cp_transcript {
 	bool no_durations; /* none stand behind calls */
 	bool any; /* line was begun */
 	bool no_memory; /* for one of them */
+	char mark[16]; /* stands before the next call that begins a line; then it is empty */
 	CP_VEC(struct cp_transcript_line) queue; /* those from `head` on */
 	size_t head;
 	uint64_t first; /* number of the line at `head` */

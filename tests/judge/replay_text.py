@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """replay_text.py JSON TEXT: does the text of `cprof replay --thread=TID` tell the calls of
-`cprof replay --json --thread=TID`: the same ones, as deep, as long, ended likewise?"""
+`cprof replay --json --thread=TID`: the same ones, as deep, as long, ended likewise, on the
+same stacks?"""
 import json
 import re
 import sys
@@ -10,6 +11,7 @@ FINEST = 16  # ns: no bound is less
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 ENDS = {"leave": "", "unwind": "✗ unwound"}
 LINE = re.compile(r"^ *(\d+\.\d+)  ( *)(.*?)(?:  (?:<= )?([\d.]+) (ns|µs|ms|s))?$")
+MARK = re.compile(r"^⇄(\d+) ")
 CALL = re.compile(r"(?:^|: )([A-Za-z_]\w*)\((.*?)\)( \{)?(.*)$")
 
 
@@ -19,7 +21,8 @@ def calls_of(path):
     for line in open(path):
         e = json.loads(line)
         if e["event"] == "enter":
-            call = {"name": e["function"], "depth": e["depth"], "start": e["ts_ns"]}
+            call = {"name": e["function"], "depth": e["depth"], "start": e["ts_ns"],
+                    "stack": e.get("on_stack", 0)}
             calls.append(call)
             open_calls.setdefault((e["function"], e["depth"], e["ts_ns"]), []).append(call)
         elif e["event"] in ENDS:
@@ -42,13 +45,18 @@ def same_time(call, number, unit):
 
 def main():
     calls, entered, closed = calls_of(sys.argv[1]), 0, 0
-    braces = []
+    braces, stacks, now = [], {"0": 0}, "0"
     for line in open(sys.argv[2]):
         m = LINE.match(line.rstrip("\n"))
         assert m, line
         at, indent, text, number, unit = m.groups()
+        mark = MARK.match(text)
+        if mark:
+            assert mark[1] != now, "no other stack: " + line
+            now, text = mark[1], text[mark.end():]
         if text.startswith("}"):
             ends = [c for c in braces if 2 * c["depth"] == len(indent) and "end" in c
+                    and c["stack"] == stacks[now]
                     and "%.6f" % (c["end"] // 1000 / 1e6) == at
                     and c["how"] == text[1:].strip() and same_time(c, number, unit)]
             assert ends, "no such end: " + line
@@ -61,12 +69,14 @@ def main():
         call = calls[entered]
         entered += 1
         assert (call["name"], 2 * call["depth"]) == (m[1], len(indent)), (call, line)
+        assert call["stack"] == stacks.setdefault(now, call["stack"]), (call, line)
         if m[3]:
             braces.append(call)
         else:
             assert call["how"] == m[4].strip() and same_time(call, number, unit), (call, line)
     assert entered == len(calls), (entered, len(calls))
     assert not braces, braces[:3]
+    assert len(set(stacks.values())) == len(stacks), stacks
     print(entered, "calls,", closed, "with calls in them")
 
 

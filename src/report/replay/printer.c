@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/replay/printer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ CP_ERROR cp_printer_grow(struct cp_printer *w)
 		cp_buf_clear(&w->labels[i]);
 	if (!grow(&w->tails, threads + 1, sizeof(*w->tails)) ||
 	    !grow(&w->tracks, threads + 1, sizeof(*w->tracks)) ||
+	    !grow(&w->stacks, threads + 1, sizeof(*w->stacks)) ||
 	    !grow(&w->before_ns, threads + 1, sizeof(*w->before_ns)) ||
 	    !grow(&w->columns, threads + 1, sizeof(*w->columns)) ||
 	    !grow(&w->labels, threads + 1, sizeof(*w->labels)))
@@ -56,7 +58,7 @@ CP_ERROR cp_printer_grow(struct cp_printer *w)
 		w->tails[i] = (struct cp_line_tail){ .line = CP_NO_LINE };
 		w->tracks[i] = CP_RECORD_NONE;
 		w->before_ns[i] = UINT64_MAX;
-		w->columns[i] = 0;
+		w->columns[i] = w->stacks[i] = 0;
 		w->labels[i] = (struct cp_buf){ 0 };
 	}
 	w->threads = threads;
@@ -83,6 +85,8 @@ void cp_printer_deinit(struct cp_printer *w)
 	free(w->columns);
 	free(w->tails);
 	free(w->tracks);
+	free(w->stacks);
+	cp_map_free(&w->other_stacks);
 }
 
 /* ---- before a line ---- */
@@ -112,6 +116,27 @@ void cp_printer_about(struct cp_printer *w, uint64_t ns, uint32_t thread, uint32
 		give_column(w, ns, thread);
 	w->subject.function = function;
 	w->subject.depth = depth;
+}
+
+/* Stacks that are no thread's own are counted as they come; 0: it is its own. */
+static unsigned stack_number(struct cp_printer *w, uint32_t stack)
+{
+	const uint64_t *known = cp_map_get(&w->other_stacks, stack);
+	unsigned next = (unsigned)w->other_stacks.count + 1;
+
+	if (!stack || known)
+		return known ? (unsigned)*known : 0;
+	w->sink->buf.failed |= !cp_map_put(&w->other_stacks, stack, next);
+	return next;
+}
+
+void cp_printer_on_stack(struct cp_printer *w, const struct cp_span *span)
+{
+	uint32_t *now = &w->stacks[span->thread];
+
+	if (*now != span->on_stack)
+		snprintf(w->l.mark, sizeof(w->l.mark), "⇄%u ", stack_number(w, span->on_stack));
+	*now = span->on_stack;
 }
 
 static void add_thread(const struct cp_printer *w, uint32_t thread, struct cp_buf *out)

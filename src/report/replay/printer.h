@@ -5,6 +5,7 @@
 #ifndef CP_REPORT_REPLAY_PRINTER_H
 #define CP_REPORT_REPLAY_PRINTER_H
 
+#include "base/map.h"
 #include "report/events/annotations.h"
 #include "report/look/sink.h"
 #include "report/profile/profile.h"
@@ -30,6 +31,8 @@ struct cp_printer {
 	struct cp_annotations annotations;
 	size_t next, next_unended; /* annotation, span: in the order of time */
 	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
+	uint32_t *stacks; /* by thread: on which it was last; 0: its own */
+	struct cp_map other_stacks; /* that are no thread's own -> as how they are shown */
 	CP_VEC(struct cp_replay_noted) noted; /* open ones */
 	uint64_t least_ns;
 	const struct cp_replay_options *options; /* borrowed */
@@ -57,6 +60,8 @@ void cp_printer_deinit(struct cp_printer *w);
  * none yet is given one, with a line that says so. */
 void cp_printer_about(struct cp_printer *w, uint64_t ns, uint32_t thread, uint32_t function,
 		      uint32_t depth);
+/* The next line is of that call, and says if it is on another stack than the thread was before. */
+void cp_printer_on_stack(struct cp_printer *w, const struct cp_span *span);
 /* For struct cp_transcript_owner. */
 void cp_printer_label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out);
 /* Writes lines that are finished. */

@@ -330,6 +330,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	CP_TRY(annotations_until(w, span->start_ns));
 	cp_printer_about(w, span->start_ns, span->thread, span->function, span->depth);
 	w->subject.stack = call ? call->stack : CP_RECORD_NONE;
+	cp_printer_on_stack(w, span);
 	if (w->options->flat)
 		return cp_flat_enter(w, span, call);
 	s = calloc(1, sizeof(*s));
@@ -377,6 +378,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		return NULL;
 	CP_TRY(annotations_until(w, span->end_ns));
 	cp_printer_about(w, span->end_ns, span->thread, span->function, span->depth);
+	if (w->options->flat || s->line == CP_NO_LINE)
+		cp_printer_on_stack(w, span);
 	if (w->options->flat) {
 		CP_TRY(cp_flat_leave(w, span, call));
 		return over(w, span);
