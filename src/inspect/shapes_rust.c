@@ -105,6 +105,13 @@ const struct cp_shape_row cp_shapes_rust[] = {
 		  TERM(count) = "len",
 		  TERM(value) = "(($1 *)buf.ptr.pointer.pointer)[(head + $i) % buf.cap.__0]",
 	  } },
+	/* before 1.67: a power of 2 is free but for one */
+	{ "VecDeque<*",
+	  CP_SHAPE_ITEMS,
+	  {
+		  TERM(count) = "(head - tail) & (buf.cap - 1)",
+		  TERM(value) = "(($1 *)buf.ptr.pointer.pointer)[(tail + $i) & (buf.cap - 1)]",
+	  } },
 	{ "BinaryHeap<*",
 	  CP_SHAPE_VALUE,
 	  {
@@ -168,17 +175,29 @@ const struct cp_shape_row cp_shapes_rust[] = {
 		  TERM(first) = "head.Some.__0.pointer",
 		  TERM(next) = "next.Some.__0.pointer",
 	  } },
-	/* Rust: what stands for something else */
+	/* Rust: what stands for something else; of old libraries debug information has counts alone */
 	{ "Rc<str,*",
 	  CP_SHAPE_TEXT,
 	  {
 		  TERM(at) = "(char *)&ptr.pointer.data_ptr->value",
 		  TERM(length) = "ptr.pointer.length",
 	  } },
+	{ "Rc<str>",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "(char *)(&ptr.pointer.data_ptr->weak + 1)",
+		  TERM(length) = "ptr.pointer.length",
+	  } },
 	{ "Arc<str,*",
 	  CP_SHAPE_TEXT,
 	  {
 		  TERM(at) = "(char *)&ptr.pointer.data_ptr->data",
+		  TERM(length) = "ptr.pointer.length",
+	  } },
+	{ "Arc<str>",
+	  CP_SHAPE_TEXT,
+	  {
+		  TERM(at) = "(char *)(&ptr.pointer.data_ptr->weak + 1)",
 		  TERM(length) = "ptr.pointer.length",
 	  } },
 	{ "Rc<*",

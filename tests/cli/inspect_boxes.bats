@@ -500,7 +500,8 @@ END
 	needs rustc gdb
 	rustc --edition 2021 -g -o forms "$SOURCES/tests/cli/inspect_forms.rs" 2>warnings
 	begin forms
-	"$CPROF" inspect --frame=hold "$pid" | sed '1d; s/0x[0-9a-f]* -> //' >got
+	# An array that is no longer needed older compilers still have.
+	"$CPROF" inspect --frame=hold "$pid" | sed '1d; s/0x[0-9a-f]* -> //; /^shapes = {/,/^}/c shapes = <optimized out>' >got
 	diff got - <<-'END'
 		five = Some(5)
 		none = None
@@ -681,7 +682,7 @@ END
 
 @test "what a trait is of is what the program says that it is, and read as that" {
 	needs rustc jq
-	cat >traits.rs <<-'END'
+	cat - "$SOURCES/tests/cli/black_box.rs" >traits.rs <<-'END'
 		use std::any::Any;
 		trait Speak { fn name(&self) -> &'static str { std::any::type_name::<Self>() } }
 		#[derive(Debug)] struct Dog { age: u8, legs: i32 }
@@ -695,7 +696,7 @@ END
 			println!("some {}\nready", some.unwrap().name());
 			let mut s = String::new();
 			std::io::stdin().read_line(&mut s).unwrap();
-			std::hint::black_box((&dog, &cat, &row, &any, &some));
+			black_box((&dog, &cat, &row, &any, &some));
 		}
 		fn main() {
 			let dog = Dog { age: 3, legs: 4 };
@@ -790,7 +791,7 @@ as_debugged() {
 
 @test "Rust's times, and what wraps a value, read as what they hold" {
 	needs rustc
-	cat >small.rs <<-'END'
+	cat - "$SOURCES/tests/cli/black_box.rs" >small.rs <<-'END'
 		use std::time::{Duration, SystemTime};
 		#[inline(never)]
 		fn hold(time: Duration, when: SystemTime, text: std::ffi::CString, number: std::num::Wrapping<u8>,
@@ -799,7 +800,7 @@ as_debugged() {
 			println!("ready");
 			let mut s = String::new();
 			std::io::stdin().read_line(&mut s).unwrap();
-			std::hint::black_box((&time, &when, &text, &number, &lent, &maybe));
+			black_box((&time, &when, &text, &number, &lent, &maybe));
 		}
 		fn main() {
 			hold(Duration::from_millis(1500), SystemTime::UNIX_EPOCH + Duration::from_secs(1709209800),

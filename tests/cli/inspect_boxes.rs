@@ -135,7 +135,7 @@ fn main() {
     };
     unsafe {
         HELD = Some(held);
-        say((*(&raw const HELD)).as_ref().unwrap());
+        say((*std::ptr::addr_of!(HELD)).as_ref().unwrap());
     }
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();

@@ -42,6 +42,7 @@ each() {
 
 @test "variables of Rust are gdb's, and the library's are what its printers have" {
 	needs gdb python3 rustc
+	[ -e "$(rustc --print sysroot)/lib/rustlib/etc/gdb_lookup.py" ] || skip "Rust's printers for gdb are not installed"
 	all=("rustc -g" "rustc -g -O")
 	[ -z "${CPROF_TEST_LONG:-}" ] || all+=("rustc -g -C opt-level=1" "rustc -g -C opt-level=3 -C dwarf-version=5")
 	judge rust 400 "${all[@]}"

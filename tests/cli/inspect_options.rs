@@ -25,8 +25,7 @@ pub fn given(number: Option<u32>, reference: Option<&u32>) -> u32 {
 
 macro_rules! say {
     ($($name:ident)*) => { $( {
-        let it = &raw const $name;
-        println!("{} {}", stringify!($name), unsafe { (*it).is_some() });
+        println!("{} {}", stringify!($name), unsafe { (*std::ptr::addr_of!($name)).is_some() });
     } )* };
 }
 
@@ -41,8 +40,7 @@ fn main() {
     for i in 0..10 {
         sum += given(if i % 2 == 0 { None } else { Some(i - 1) }, if i > 6 { Some(&n) } else { None });
     }
-    let unit = &raw const UNIT;
-    if let Shape::Dot(x) = unsafe { &*unit } {
+    if let Shape::Dot(x) = unsafe { &*std::ptr::addr_of!(UNIT) } {
         sum += x;
     }
     std::process::exit((sum == 0) as i32);

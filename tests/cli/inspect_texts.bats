@@ -7,7 +7,7 @@ load inspected
 
 @test "what Rust's references lead to is text beside text" {
 	needs rustc
-	cat >texts.rs <<-'END'
+	cat - "$SOURCES/tests/cli/black_box.rs" >texts.rs <<-'END'
 		#[inline(never)]
 		fn given(s: &String, t: &&str) -> (bool, bool, bool) {
 		    (s == "xx", *t == "xx", s != "xx")
@@ -16,7 +16,7 @@ load inspected
 		    let mut counts = (0, 0, 0);
 		    for i in 0..30usize {
 		        let s = "x".repeat(i % 10);
-		        let said = given(std::hint::black_box(&s), &std::hint::black_box(&s[i % 2..]));
+		        let said = given(black_box(&s), &black_box(&s[i % 2..]));
 		        counts.0 += said.0 as u32;
 		        counts.1 += said.1 as u32;
 		        counts.2 += said.2 as u32;

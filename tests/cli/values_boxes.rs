@@ -7,6 +7,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// What std::hint::black_box is since Rust 1.66; Debian 12 has 1.63.
+#[inline(never)]
+fn black_box<T>(value: T) -> T {
+    unsafe {
+        let copy = std::ptr::read_volatile(&value);
+        std::mem::forget(value);
+        copy
+    }
+}
+
 #[allow(dead_code)]
 pub struct Point {
     x: i32,
@@ -24,8 +34,8 @@ macro_rules! take {
         #[inline(never)]
         #[no_mangle]
         pub fn $name(value: $type) {
-            std::hint::black_box(line!()); // no two of them are the same code
-            std::hint::black_box(&value);
+            black_box(line!()); // no two of them are the same code
+            black_box(&value);
         }
     };
 }
