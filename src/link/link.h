@@ -65,8 +65,8 @@ enum cp_birth { CP_BIRTH_LAUNCHED, CP_BIRTH_ATTACHED, CP_BIRTH_FORKED };
 
 struct cp_event_process {
 	struct cp_event e;
-	int32_t parent; /* of a forked one, else 0 */
-	uint32_t birth; /* enum cp_birth */
+	int32_t parent, own; /* of a forked one, and its number in its own pid namespace; or 0 */
+	uint32_t birth, pad; /* enum cp_birth */
 	uint64_t sp; /* of a forked one on its parent's stack: where on it; else 0 */
 };
 

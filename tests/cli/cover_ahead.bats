@@ -58,6 +58,20 @@ apart() {
 	[ "$(grep -c 'more breakpoints of coverage' err)" -gt 20 ]
 }
 
+@test "cover: of a process that comes only what is new is read in /proc" {
+	local last
+	needs strace
+	built
+	commands plain plain plain >script
+	strace -o calls -e trace=openat "$CPROF" cover -q -o data -- sh script >said
+	# Who is told in the second process of a file: its number in its own namespace, by the
+	# tracer, and that it has no code of its own making.
+	last=$(sed -n 's|.*"/proc/\([0-9]*\)/auxv".*|\1|p' calls | tail -n 1)
+	[ "$(grep -c "\"/proc/$last/maps\"" calls)" -gt 1 ]
+	run grep -E "\"/proc/$last/(root|status|task/$last/status)\"" calls
+	[ "$status" -eq 1 ]
+}
+
 @test "cover: the same of optimised code, and of a program that is linked in other ways" {
 	local flags hows=("${HOWS[@]}")
 	[ -n "${CPROF_TEST_LONG-}" ] || hows=("${HOWS[@]:0:26}")

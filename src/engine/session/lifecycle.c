@@ -177,7 +177,7 @@ static void keep_leader(cprof_session *s, cprof_process *p, bool first)
 	else
 		p->life.alive = 1;
 	t->life.stopping = t->life.stopped = false;
-	engine_thread_refresh_name(s, t, 0);
+	engine_thread_named_now(s, t, p->name); /* it was read a moment ago */
 }
 
 /* ---- processes ---- */

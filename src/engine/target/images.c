@@ -257,6 +257,12 @@ static bool is_ours(const cprof_process *p, const struct engine_text *text)
 	return at == text->end;
 }
 
+/* [vsyscall] is in the mappings of every process. */
+static bool is_kernels(const struct engine_text *text)
+{
+	return text->start >> 63;
+}
+
 /* Looks for names of code that was made at run time, where there is some. */
 static void look_for_perf_map(cprof_process *p)
 {
@@ -265,7 +271,7 @@ static void look_for_perf_map(cprof_process *p)
 	if (!p->jit || p->jit->jit)
 		return;
 	cp_vec_for_each(&p->texts, text)
-		if (text->image->assembly == p->jit && !is_ours(p, text)) {
+		if (text->image->assembly == p->jit && !is_kernels(text) && !is_ours(p, text)) {
 			open_perf_map(p);
 			return;
 		}

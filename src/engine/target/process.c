@@ -144,7 +144,7 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 	p->wait_status = -1;
 	p->start_ns = event->e.ts_ns > s->begin_ns ? event->e.ts_ns : s->begin_ns;
 	engine_memory_begin(p);
-	p->ns_pid = own_number(p->pid, p->pid);
+	p->ns_pid = event->own ? event->own : own_number(p->pid, p->pid);
 	p->forked = parent != NULL;
 	if (parent)
 		inherit_identity(p, parent);
@@ -240,6 +240,13 @@ void engine_thread_named(cprof_session *s, cprof_thread *t, const char *name)
 		return;
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	engine_raise(s, domain_name, p, p->name);
+}
+
+void engine_thread_named_now(cprof_session *s, cprof_thread *t, const char *name)
+{
+	t->process->live_tid = t->tid;
+	t->named_ns = cp_now();
+	engine_thread_named(s, t, name);
 }
 
 void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns)

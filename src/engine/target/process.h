@@ -25,6 +25,8 @@ cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid,
 void engine_thread_gone(cprof_session *s, cprof_thread *t);
 /* The thread has this name now; it is told where it is another one than before. */
 void engine_thread_named(cprof_session *s, cprof_thread *t, const char *name);
+/* The same of a thread that lives, whose name was just read: it is not read again soon. */
+void engine_thread_named_now(cprof_session *s, cprof_thread *t, const char *name);
 /* Reads the thread's name again when that was not done lately; at ts_ns 0 in any case. */
 void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
 /* Frees all processes and threads. */

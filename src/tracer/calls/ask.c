@@ -169,7 +169,7 @@ static int begin_with(struct tracer *tr, struct space *space, pid_t tid, bool gu
 		return EAGAIN;
 	*ret = (struct injection){ .thread = t, .space = space };
 	ret->stays = t->state == THREAD_HELD;
-	if (!seccomp_pass(tr, t))
+	if (!seccomp_pass(tr, t, &ret->filtered))
 		err = EACCES;
 	else if (prepare(tr, ret) && (ret->guard || !guarded))
 		return 0;

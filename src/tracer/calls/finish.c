@@ -396,6 +396,11 @@ static bool made_it(const struct space *space, const struct cp_syscall_state *s)
 	return space_read(space, s->pc - size, bytes, size) && !memcmp(bytes, code, size);
 }
 
+bool finish_is_due(const struct thread *t, const struct cp_syscall_state *s)
+{
+	return finish_is_in(t, s->pc) || (s->nr >= 0 && s->result > 0 && transfer_may_be(s->nr));
+}
+
 void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 {
 	struct space *space = t->process->space;

@@ -7,12 +7,15 @@
 
 #include "tracer/known/state.h"
 
+struct cp_syscall_state;
 struct space;
 
 /* A stop has ended a system call of `t`, or a signal that the program ignores:
  * if the call is to go on until all is done, the thread does the rest when it is
  * let go. `prstatus` are its registers. What can't be finished is counted. */
 void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus);
+/* Would finish_call() look any further? `s` is what its registers say. */
+bool finish_is_due(const struct thread *t, const struct cp_syscall_state *s);
 /* A call that returned -EINTR is made again by our code, for what is left of its time
  * limit, if it is one that waits. `signal`, ignored, ended it; 0: something else. False:
  * it is not made so. */

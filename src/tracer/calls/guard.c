@@ -14,13 +14,18 @@
  */
 #include "tracer/calls/guard.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "tracer/calls/inject.h"
 #include "tracer/calls/nap.h"
@@ -31,6 +36,7 @@
 #define STACK_LEFT 32768u /* as much must be left of the stack */
 #define CODE_MAX (UINT64_C(4) << 20) /* of a mapping, looked through */
 #define BLOCK 16384u
+#define MAPS_MAX (UINT32_C(64) << 20)
 #define OVERLAP 16u
 
 /* Of one kind the code that is looked for; NULL: there is no such one. */
@@ -202,28 +208,54 @@ static bool is_likely(const char *line)
 
 void guard_find_code(struct tracer *tr, struct space *space)
 {
-	char path[64], line[512];
+	struct cp_buf maps CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *line, *end;
+	char path[64];
 	int likely;
+	size_t i;
 
+	/* Once for both rounds: what is read twice is made by the kernel twice. */
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
-	CP_FCLOSE FILE *maps = fopen(path, "re");
-	for (likely = 1; maps && likely >= 0 && lacking(space, false); likely--) {
-		rewind(maps);
-		while (fgets(line, sizeof(line), maps))
+	cp_error_free(cp_file_read(AT_FDCWD, path, MAPS_MAX, &maps));
+	for (i = 0; i < maps.size; i++)
+		if (maps.bytes[i] == '\n')
+			maps.bytes[i] = 0;
+	end = maps.bytes + maps.size;
+	for (likely = 1; likely >= 0 && lacking(space, false); likely--)
+		for (line = maps.bytes; line < end; line += strlen(line) + 1)
 			if (is_likely(line) == likely)
 				find_in_mapping(tr, space, line);
-	}
+}
+
+/* While a program begins it is asked for calls several times in a millisecond. Its first
+ * stack only grows, and nobody gives it back and maps another one there so soon. */
+#define STACK_KNOWN_NS (10 * CP_NS_PER_MS)
+
+static bool on_known_stack(const struct space *space, uint64_t sp)
+{
+	return space->stack_ns && cp_now() - space->stack_ns < STACK_KNOWN_NS &&
+	       sp - space->stack_start < space->stack_end - space->stack_start &&
+	       sp - space->stack_start >= FRAME_MAX;
+}
+
+static void know_stack(struct space *space, uint64_t start, uint64_t end)
+{
+	space->stack_start = start;
+	space->stack_end = end;
+	space->stack_ns = cp_now();
 }
 
 /* The stack that the thread was born with: the main thread's has a name, in
  * another's the C library keeps the thread's own data, at its end. */
-static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread_pointer)
+static bool on_own_stack(struct space *space, uint64_t sp, uint64_t thread_pointer)
 {
 	char path[64], line[512], *rest;
-	bool found = false, own = false;
+	bool found = false, own = false, first;
 	uint64_t start, end;
 
 	if (space->fresh) /* there is no other one, and no room is no guard */
+		return true;
+	if (on_known_stack(space, sp))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
@@ -231,8 +263,11 @@ static bool on_own_stack(const struct space *space, uint64_t sp, uint64_t thread
 		start = strtoull(line, &rest, 16);
 		end = *rest == '-' ? strtoull(rest + 1, NULL, 16) : 0;
 		found = sp >= start && sp < end;
+		first = found && strstr(line, "[stack]");
+		if (first)
+			know_stack(space, start, end);
 		own = found && sp - start >= FRAME_MAX &&
-		      (strstr(line, "[stack]") ||
+		      (first ||
 		       (thread_pointer > sp && thread_pointer < end && sp - start >= STACK_LEFT));
 	}
 	return own;
@@ -258,7 +293,7 @@ static uint64_t write_frame(const struct injection *in, uint64_t below, uint64_t
 
 void guard_place(struct injection *in)
 {
-	const struct space *space = in->space;
+	struct space *space = in->space;
 	struct cp_syscall_state state;
 
 	in->guard = 0;

@@ -59,7 +59,8 @@ bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 	*ret = (struct injection){ .thread = t, .space = t->process->space, .stays = true };
 	if (!ret->space->syscall_insn)
 		guard_find_code(tr, ret->space);
-	return ret->space->syscall_insn && seccomp_pass(tr, t) && inject_prepare(ret);
+	return ret->space->syscall_insn && seccomp_pass(tr, t, &ret->filtered) &&
+	       inject_prepare(ret);
 }
 
 void inject_set_mask(struct injection *in, uint64_t mask)
@@ -147,7 +148,9 @@ void inject_end(struct tracer *tr, struct injection *in)
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
 	regs_write(t->tid, in->regs);
 	guard_clear(in);
-	ptrace(PTRACE_SETOPTIONS, t->tid, 0, interrupt_options(tr, t->tid == t->process->pid));
+	if (in->filtered)
+		ptrace(PTRACE_SETOPTIONS, t->tid, 0,
+		       interrupt_options(tr, t->tid == t->process->pid));
 	if (t->state == THREAD_HELD) /* consumed, or it would be reported for ever */
 		await_consume(t->tid);
 }

@@ -17,6 +17,7 @@ struct injection {
 	struct space *space;
 	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
 	bool inside; /* still in the exit stop of its last call */
+	bool filtered; /* a filter of system calls is suspended until it ends */
 	uint64_t regs[PRSTATUS_MAX / 8];
 	uint64_t mask;
 	struct tids others; /* held still with it (signals/sigmask.c); items owned */

@@ -241,7 +241,8 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 		return;
 	}
 	t->restart.pending = false;
-	if (s.nr < 0 || !ignores(t, signal))
+	/* Whether it is ignored costs more than all else of most signals' stops. */
+	if (s.nr < 0 || !(was_cut_short(&s) || finish_is_due(t, &s)) || !ignores(t, signal))
 		return;
 	if (was_cut_short(&s))
 		rewind_call(tr, t, signal, regs, &s);

@@ -56,17 +56,21 @@ bool seccomp_lets(struct tracer *tr, const struct thread *t)
 /* A filter may kill the program for a call that it never makes itself. One that
  * we live under lets us know. Another one is suspended where that is permitted;
  * else the thread is left alone. */
-bool seccomp_pass(struct tracer *tr, const struct thread *t)
+bool seccomp_pass(struct tracer *tr, const struct thread *t, bool *suspended_ret)
 {
 	struct space *space = t->process->space;
 	struct proc_filters f;
 
+	*suspended_ret = false;
 	if (space->fresh && space->unfiltered)
 		return true;
 	f = proc_filters_of(t->tid);
 	space->unfiltered = !f.mode || has_ours(tr, &f);
+	space->ignored_first = f.ignored;
 	if (space->unfiltered)
 		return true;
-	return !ptrace(PTRACE_SETOPTIONS, t->tid, 0,
-		       interrupt_options(tr, t->tid == t->process->pid) | PTRACE_O_SUSPEND_SECCOMP);
+	*suspended_ret = !ptrace(PTRACE_SETOPTIONS, t->tid, 0,
+				 interrupt_options(tr, t->tid == t->process->pid) |
+					 PTRACE_O_SUSPEND_SECCOMP);
+	return *suspended_ret;
 }

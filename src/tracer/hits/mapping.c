@@ -168,7 +168,8 @@ static void map_many(struct tracer *tr, struct space *space, const struct cp_req
 	if (!ret->errnum)
 		ret->errnum = map_pieces(tr, space, pieces, count, &ret->threads);
 	for (i = 0; i < count; i++)
-		if (ret->threads >> i & 1 && !area_keep(space, pieces[i].address, pieces[i].size))
+		if (ret->threads >> i & 1 &&
+		    !area_keep(space, pieces[i].address, pieces[i].size, true))
 			ret->threads &= ~(1u << i);
 	space->grown_ns = cp_now();
 }
@@ -198,6 +199,6 @@ void mapping_request(struct tracer *tr, const struct cp_request *rq, struct cp_a
 	if (ret->errnum)
 		return;
 	space->grown_ns = cp_now();
-	if (!area_keep(space, ret->address, size))
+	if (!area_keep(space, ret->address, size, !(rq->flags & CP_MAP_LEFT)))
 		ret->errnum = ENOMEM;
 }

@@ -178,18 +178,35 @@ struct proc_filters proc_filters_of(pid_t tid)
 	return (struct proc_filters){
 		.mode = (int)status_field(buf, "\nSeccomp:\t", 10),
 		.count = (int)status_field(buf, "\nSeccomp_filters:\t", 10),
+		.ignored = status_field(buf, "\nSigIgn:\t", 16),
 	};
 }
 
-bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret)
+/* Of its numbers in all namespaces that it is in, from outside in, the last. */
+static pid_t own_number(const char *status)
+{
+	static const char key[] = "\nNSpid:";
+	const char *at = strstr(status, key);
+	char *rest;
+	pid_t own = 0;
+
+	for (at = at ? at + strlen(key) : ""; *at == '\t'; at = rest)
+		own = (pid_t)strtol(at + 1, &rest, 10);
+	return *at == '\n' ? own : 0;
+}
+
+bool proc_group(pid_t tid, struct proc_group *ret)
 {
 	char buf[4096];
 
 	if (!read_status(tid, buf, sizeof(buf)))
 		return false;
-	*tgid_ret = (pid_t)status_field(buf, "\nTgid:\t", 10);
-	*parent_ret = (pid_t)status_field(buf, "\nPPid:\t", 10);
-	return *tgid_ret > 0;
+	*ret = (struct proc_group){
+		.pid = (pid_t)status_field(buf, "\nTgid:\t", 10),
+		.parent = (pid_t)status_field(buf, "\nPPid:\t", 10),
+		.own = own_number(buf),
+	};
+	return ret->pid > 0;
 }
 
 bool proc_has_ended(pid_t tid)
@@ -258,6 +275,14 @@ bool proc_catches(pid_t tid, int signal)
 	char buf[4096];
 
 	return read_status(tid, buf, sizeof(buf)) &&
+	       status_field(buf, "\nSigCgt:\t", 16) & UINT64_C(1) << (signal - 1);
+}
+
+bool proc_thread_catches(struct tracer *tr, struct thread *t, int signal)
+{
+	char buf[4096];
+
+	return read_task_file(tr, t, &t->status_fd, "status", buf, sizeof(buf)) > 0 &&
 	       status_field(buf, "\nSigCgt:\t", 16) & UINT64_C(1) << (signal - 1);
 }
 

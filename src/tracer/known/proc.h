@@ -30,15 +30,23 @@ enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
 struct proc_filters {
 	int mode; /* SECCOMP_MODE_*, 0: none */
 	int count; /* 0: not told, as before Linux 5.9 */
+	uint64_t ignored; /* beside them, in the same text: bits of signals that are ignored */
 };
 struct proc_filters proc_filters_of(pid_t tid);
-/* Thread group and parent of any task; false when it is gone. */
-bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
+/* Where a task belongs. */
+struct proc_group {
+	pid_t pid, parent; /* its process, and that one's parent */
+	pid_t own; /* its own number, in its own pid namespace; 0: not told */
+};
+/* Of any task; false when it is gone. */
+bool proc_group(pid_t tid, struct proc_group *ret);
 /* True when `signal` would do nothing to the process: ignored, or not caught
  * and ignored by default. */
 bool proc_ignores(pid_t tid, int signal);
 /* Has the process a handler for `signal`? */
 bool proc_catches(pid_t tid, int signal);
+/* The same, of a thread that is asked for often. */
+bool proc_thread_catches(struct tracer *tr, struct thread *t, int signal);
 /* Is `signal` on its way to the stopped thread, and will stop it again? Forced by
  * a breakpoint that was hit, it is never blocked. */
 bool proc_will_get(pid_t tid, int signal);

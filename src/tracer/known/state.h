@@ -94,7 +94,7 @@ struct thread {
 	unsigned want; /* WANT_*: a PTRACE_INTERRUPT is under way if not 0 */
 	uint32_t slot; /* in the shared hints */
 	uint32_t index; /* in process->threads */
-	int schedstat_fd, syscall_fd, stat_fd; /* -1: not open */
+	int schedstat_fd, syscall_fd, stat_fd, status_fd; /* -1: not open */
 	bool hot; /* was running at the last look */
 	bool active; /* in process->active, at active_index */
 	uint32_t active_index;

@@ -44,17 +44,20 @@ static bool must_stay(struct tracer *tr, pid_t pid, pid_t parent)
 
 struct thread *adopt(struct tracer *tr, pid_t tid)
 {
-	pid_t pid, parent;
+	struct proc_group group;
 	struct thread *t;
+	pid_t pid;
 
-	if (!proc_group(tid, &pid, &parent))
+	if (!proc_group(tid, &group))
 		return NULL;
-	if (pid == tid && !(tr->trace_flags & CP_TRACE_FOLLOW) && !must_stay(tr, pid, parent)) {
+	pid = group.pid;
+	if (pid == tid && !(tr->trace_flags & CP_TRACE_FOLLOW) &&
+	    !must_stay(tr, pid, group.parent)) {
 		/* clone() without CLONE_THREAD reports like a thread. */
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return NULL;
 	}
-	t = thread_add(tr, pid, tid, CP_BIRTH_FORKED, parent);
+	t = thread_add(tr, pid, tid, CP_BIRTH_FORKED, &group);
 	if (!t)
 		return NULL;
 	ptrace(PTRACE_SETOPTIONS, tid, 0, interrupt_options(tr, pid == tid));

@@ -147,7 +147,7 @@ void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		ret->tracer = proc_tracer_of(rq->pid);
 		return;
 	}
-	if (!thread_add(tr, rq->pid, rq->pid, CP_BIRTH_LAUNCHED, 0))
+	if (!thread_add(tr, rq->pid, rq->pid, CP_BIRTH_LAUNCHED, NULL))
 		ret->errnum = ENOMEM;
 	tr->descendants = !tr->attached || tr->descendants;
 	tr->attached = true;
@@ -169,7 +169,7 @@ static unsigned seize_pass(struct tracer *tr, timer_t timer, pid_t pid, DIR *dir
 		err = seize_watched(tr, timer, tid, tid == pid);
 		if (!err) {
 			fresh++;
-			if (!thread_add(tr, pid, tid, CP_BIRTH_ATTACHED, 0))
+			if (!thread_add(tr, pid, tid, CP_BIRTH_ATTACHED, NULL))
 				*error = ENOMEM;
 		} else if (err != ESRCH && proc_tracer_of(tid) != getpid()) {
 			/* Refused, unless it is dead or came attached. */

@@ -37,12 +37,15 @@ static void make_room(struct tracer *tr)
 		threads_close(tr);
 }
 
-static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth, pid_t parent)
+static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth,
+				   const struct proc_group *group)
 {
+	pid_t parent = group ? group->parent : 0;
 	struct cp_event_process event = {
 		.e = { .type = CP_EVENT_PROCESS, .ts_ns = cp_now(), .pid = pid, .tid = pid },
 		.parent = parent,
 		.birth = birth,
+		.own = group ? group->own : 0,
 	};
 	struct process *p = calloc(1, sizeof(*p));
 	struct space *space =
@@ -93,7 +96,7 @@ static uint32_t slot_take(struct tracer *tr)
 }
 
 struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth birth,
-			  pid_t parent)
+			  const struct proc_group *group)
 {
 	struct process *p = process_find(tr, pid);
 	struct thread *t = calloc(1, sizeof(*t));
@@ -103,7 +106,7 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 
 	if (!p) {
 		make_room(tr);
-		p = process_add(tr, pid, birth, parent);
+		p = process_add(tr, pid, birth, group);
 	}
 	if (!t || !p || !cp_vec_push(&p->threads, t)) {
 		free(t);
@@ -118,6 +121,7 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		.schedstat_fd = -1,
 		.syscall_fd = -1,
 		.stat_fd = -1,
+		.status_fd = -1,
 		.hot = birth != CP_BIRTH_ATTACHED,
 	};
 	if (birth == CP_BIRTH_ATTACHED)
@@ -147,10 +151,12 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 
 static void thread_close(struct tracer *tr, struct thread *t)
 {
-	tr->fds_left += (t->schedstat_fd >= 0) + (t->syscall_fd >= 0) + (t->stat_fd >= 0);
+	tr->fds_left += (t->schedstat_fd >= 0) + (t->syscall_fd >= 0) + (t->stat_fd >= 0) +
+			(t->status_fd >= 0);
 	cp_close_fd(&t->schedstat_fd);
 	cp_close_fd(&t->syscall_fd);
 	cp_close_fd(&t->stat_fd);
+	cp_close_fd(&t->status_fd);
 }
 
 /* Takes a thread out of all tables. */

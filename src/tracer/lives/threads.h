@@ -10,14 +10,15 @@
 
 #include "link/link.h"
 
+struct proc_group;
 struct process;
 struct thread;
 struct tracer;
 
-/* A new thread of `pid`, whose process is made when it is not yet known.
- * NULL without memory. Emits PROCESS and THREAD events. */
+/* A new thread of `pid`, whose process is made when it is not yet known. `group`: where a
+ * forked one belongs, else NULL. NULL without memory. Emits PROCESS and THREAD events. */
 struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth birth,
-			  pid_t parent);
+			  const struct proc_group *group);
 /* Forgets a thread, and its process with the last one; `status` as wait(2)
  * has it. */
 void thread_remove(struct tracer *tr, struct thread *t, int status);

@@ -38,9 +38,9 @@ static bool remember(struct space *space, uint64_t address, uint64_t size)
 /* The header, without a table. The area before it leads to it from now on; what a killed
  * cprof left comes behind all of them: handlers of signals may return into the code of its
  * detours, which has stops. */
-static bool write_header(const struct space *space, const struct area *area)
+static bool write_header(const struct space *space, const struct area *area, bool blank)
 {
-	struct cp_area_header header = {
+	const struct cp_area_header header = {
 		.magic = CP_AREA_MAGIC,
 		.size = area->size,
 		.next = space->left_area,
@@ -48,10 +48,19 @@ static bool write_header(const struct space *space, const struct area *area)
 		.slots = cp_area_slot(area->address, area->size, 0),
 	};
 	size_t n = space->table->areas.count;
+	uint8_t head[CP_AREA_HEAD] = { 0 };
+	size_t size = sigcall_code(space, head + CP_AREA_SIGCALL);
 	uint64_t link;
+	bool ok;
 
-	if (!space_write(space, area->address, &header, sizeof(header)) ||
-	    !sigcall_place(space, area))
+	memcpy(head, &header, sizeof(header));
+	if (blank && size)
+		ok = space_write(space, area->address, head, CP_AREA_SIGCALL + size);
+	else
+		ok = space_write(space, area->address, head, sizeof(header)) &&
+		     (!size || space_write(space, area->address + CP_AREA_SIGCALL,
+					   head + CP_AREA_SIGCALL, size));
+	if (!ok)
 		return false;
 	if (n < 2)
 		return true;
@@ -59,10 +68,11 @@ static bool write_header(const struct space *space, const struct area *area)
 	return space_write(space, link, &area->address, sizeof(area->address));
 }
 
-bool area_keep(struct space *space, uint64_t address, uint64_t size)
+bool area_keep(struct space *space, uint64_t address, uint64_t size, bool blank)
 {
 	return remember(space, address, size) &&
-	       write_header(space, &space->table->areas.items[space->table->areas.count - 1]);
+	       write_header(space, &space->table->areas.items[space->table->areas.count - 1],
+			    blank);
 }
 
 /* ---- the table ---- */

@@ -11,9 +11,9 @@
 struct area;
 struct space;
 
-/* Memory that was mapped is an area from now on. False: without memory, or it can't be
- * written to. */
-bool area_keep(struct space *space, uint64_t address, uint64_t size);
+/* Memory that was mapped is an area from now on. `blank`: just now, so there is nothing in it.
+ * False: without memory, or it can't be written to. */
+bool area_keep(struct space *space, uint64_t address, uint64_t size, bool blank);
 /* Registers the slots of new sites. False: taken by another address. */
 bool area_claim(struct area *area, uint64_t slot, uint64_t address);
 /* Writes the table anew; sites are those of the space. */

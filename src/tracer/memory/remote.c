@@ -41,15 +41,18 @@ static bool may_serve(pid_t pid)
 {
 	char path[64], allowed = '1';
 	struct stat process, device;
-	int fd = open("/proc/sys/vm/unprivileged_userfaultfd", O_RDONLY | O_CLOEXEC);
+	int fd;
 
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &process) || !process.st_uid)
+		return true;
+	fd = open("/proc/sys/vm/unprivileged_userfaultfd", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return true; /* of a kernel before 5.2 */
 	if (read(fd, &allowed, 1) != 1)
 		allowed = '1';
 	close(fd);
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (allowed != '0' || stat(path, &process) || !process.st_uid)
+	if (allowed != '0')
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/root/dev/userfaultfd", (int)pid);
 	return !stat(path, &device) &&

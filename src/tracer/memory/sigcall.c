@@ -17,17 +17,17 @@
 
 #define LINE UINT64_C(64) /* a processor has all of one from the same moment */
 
-bool sigcall_place(const struct space *space, const struct area *area)
+size_t sigcall_code(const struct space *space, uint8_t *to)
 {
 	uint64_t first = space->table->areas.items[0].address;
-	uint64_t at = area->address + CP_AREA_SIGCALL;
 	size_t size, first_at;
 	const uint8_t *code = cp_sigcall_code(cp_arch_host(), &size, &first_at);
 
-	if (!code)
-		return true;
-	return size <= CP_AREA_HEAD - CP_AREA_SIGCALL && space_write(space, at, code, size) &&
-	       space_write(space, at + first_at, &first, sizeof(first));
+	if (!code || size > CP_AREA_HEAD - CP_AREA_SIGCALL)
+		return 0;
+	memcpy(to, code, size);
+	memcpy(to + first_at, &first, sizeof(first));
+	return size;
 }
 
 struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint64_t *pc_ret,

@@ -15,8 +15,9 @@ struct cp_regs;
 struct site;
 struct space;
 
-/* Writes the code for system calls about signals into an area. */
-bool sigcall_place(const struct space *space, const struct area *area);
+/* The code for system calls about signals, for areas of the space, which has one at least;
+ * there is room for CP_AREA_HEAD - CP_AREA_SIGCALL bytes. 0: there is none. */
+size_t sigcall_code(const struct space *space, uint8_t *to);
 /* Puts the jump of a site where its instruction stands: while nobody runs. False: there
  * can be none, or something else stands there. */
 bool sigcall_jump(const struct space *space, const struct site *site);

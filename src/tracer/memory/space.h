@@ -93,6 +93,8 @@ struct space {
 	uint64_t syscall_insn; /* address of one, 0 not yet looked for */
 	/* A `syscall; ret`, and the C library's signal return code; 0: none found. */
 	uint64_t guard_syscall, guard_restorer;
+	/* The first thread's stack, as the mappings had it then; 0: not looked for. */
+	uint64_t stack_start, stack_end, stack_ns;
 	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
 	struct trap_action own; /* what the program has for SIGTRAP, as it believes */
 	bool watched; /* its calls of sigaction() are seen */
@@ -112,6 +114,7 @@ struct space {
 	/* Nothing of the program that was executed ran yet; and no filter of system calls
 	 * is in the way. */
 	bool fresh, unfiltered;
+	uint64_t ignored_first; /* while it is both: bits of signals that are ignored */
 	bool cleared; /* what an earlier cprof left was looked for */
 	bool left; /* there was an area of one that was killed */
 	uint64_t left_area; /* ... and here is its first one */

@@ -454,8 +454,9 @@ void sigmask_change_back(struct tracer *tr, struct injection *in)
 }
 
 /* Before anything changes: what the stand-in is to whoever can't be held. */
-static void note_masks(struct tracer *tr, const struct space *space)
+static void note_masks(struct tracer *tr, const struct injection *in)
 {
+	const struct space *space = in->space;
 	uint64_t key, value;
 	size_t cursor = 0;
 
@@ -463,7 +464,7 @@ static void note_masks(struct tracer *tr, const struct space *space)
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
 		if (t->process->space == space && !t->stands_in)
-			t->first_mask = proc_blocked(t->tid);
+			t->first_mask = t == in->thread ? in->mask : proc_blocked(t->tid);
 	}
 }
 
@@ -471,7 +472,7 @@ void sigmask_begin(struct tracer *tr, struct injection *in)
 {
 	uint64_t mask;
 
-	note_masks(tr, in->space);
+	note_masks(tr, in);
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
 	mask = change_for(in->thread, in->mask);

@@ -188,10 +188,14 @@ static void set_installed(const struct space *space, uint64_t area, uint64_t ins
 /* An exec leaves nothing of an action but that a signal is ignored. */
 static int read_own(struct space *space, struct injection *in)
 {
+	bool ignored;
+
 	if (!space->fresh)
 		return pass_action(space, in, &space->own, false);
+	ignored = space->unfiltered ? space->ignored_first & TRAP_BIT
+				    : proc_ignores(in->thread->tid, SIGTRAP);
 	space->own = (struct trap_action){
-		.handler = (uintptr_t)(proc_ignores(in->thread->tid, SIGTRAP) ? SIG_IGN : SIG_DFL),
+		.handler = (uintptr_t)(ignored ? SIG_IGN : SIG_DFL),
 	};
 	return 0;
 }
@@ -328,6 +332,8 @@ void trap_ignore(struct tracer *tr, struct thread *t)
 		return;
 	if (pass_action(space, &in, &ignore, true))
 		cp_debug("SIGTRAP can't be ignored as before an exec");
+	else
+		space->ignored_first |= TRAP_BIT;
 	inject_end(tr, &in);
 }
 
@@ -734,7 +740,7 @@ void trap_keep(struct tracer *tr, struct thread *t)
 		write_own(space);
 		space->reset = false;
 	}
-	gone = !proc_catches(t->tid, SIGTRAP) || (first && sigmask_was_taken(t, mask));
+	gone = !proc_thread_catches(tr, t, SIGTRAP) || (first && sigmask_was_taken(t, mask));
 	if (gone ? !block_again(t, mask, first, changed) : !space->stale)
 		return;
 	if (!inject_here(tr, t, &in))
