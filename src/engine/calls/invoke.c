@@ -82,6 +82,22 @@ static bool by_kernel(cprof_process *p, uint64_t caller)
 	return cp_arch_host()->is_sigreturn(code, n);
 }
 
+/* The same where memory is gone: of each place in a file it is asked once, whatever processes
+ * called from there. */
+static bool by_kernel_in_file(cprof_process *p, const cprof_image *image, uint64_t caller)
+{
+	struct cp_map *plain = &image->assembly->plain;
+	uint64_t address = caller - image->bias;
+	bool kernel;
+
+	if (p->memory_over && cp_map_get(plain, address))
+		return false;
+	kernel = by_kernel(p, caller);
+	if (p->memory_over && !kernel)
+		cp_map_put(plain, address, 1);
+	return kernel;
+}
+
 bool engine_starts_thread(const cprof_thread *t, uint64_t sp)
 {
 	return t->tid != t->process->pid && t->born_sp >= sp && t->born_sp - sp < START_BYTES;
@@ -98,7 +114,7 @@ bool engine_invoked_by_code(cprof_process *p, uint64_t caller, const cprof_image
 		return true;
 	}
 	*from_ret = image;
-	return !by_kernel(p, caller);
+	return !by_kernel_in_file(p, image, caller);
 }
 
 static struct caller look_at(cprof_session *s, uint64_t address, const cprof_image *image)

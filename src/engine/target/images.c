@@ -64,6 +64,7 @@ void engine_assembly_free(cprof_assembly *a)
 	cp_image_destroy(a->image);
 	cp_perf_map_destroy(a->jit);
 	cp_map_free(&a->called);
+	cp_map_free(&a->plain);
 	cp_map_free(&a->callers);
 	pthread_mutex_destroy(&a->lock);
 	engine_variables_free(a->variables);
@@ -632,6 +633,7 @@ void engine_forget_maps(cprof_process *p)
 	p->maps_forced = 0;
 	cp_close_fd(&p->memory_fd);
 	p->memory_fd = -1;
+	p->memory_over = false;
 	p->jit = NULL;
 	engine_each_family(p->session, f, forget)
 		f->forget(p);

@@ -17,9 +17,12 @@ static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 	cprof_process *p = ctx;
 	ssize_t n;
 
+	if (p->memory_over)
+		return 0;
 	if (p->memory_fd < 0 && p->session->memory_late)
 		engine_open_memory(p);
 	n = pread64(p->memory_fd, buffer, size, (off64_t)addr);
+	p->memory_over = n == 0 && size; /* what is not mapped is an error */
 	if (n > 0)
 		p->session->above->read(p, addr, buffer, (size_t)n);
 	return n > 0 ? (size_t)n : 0;
@@ -61,6 +64,7 @@ bool engine_open_memory(cprof_process *p)
 		return true;
 	if (p->memory_failed)
 		return false;
+	p->memory_over = false;
 	err = cp_link_call(&p->session->link, &rq, &answer, &p->memory_fd);
 	p->memory_failed = err || answer.errnum || p->memory_fd < 0;
 	cp_error_free(err);

@@ -69,12 +69,12 @@ struct cprof_assembly {
 	struct cp_vaddr jit_list;
 	struct cp_map called; /* link-time address -> name of the ifunc by which it was asked for */
 	struct cp_map callers; /* link-time return address -> processes (probes/callers.c) */
+	struct cp_map plain; /* link-time return addresses that end no handler (calls/invoke.c) */
 	struct engine_places *places; /* owned; NULL: nobody asked for values of frames */
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
-	struct engine_variables
-		*variables; /* owned (target/variables.c); NULL: none was asked for */
+	struct engine_variables *variables; /* owned (target/variables.c); NULL: none yet */
 	struct engine_templates *templates; /* owned (target/shapes.c); NULL: none yet */
 	uint32_t shown; /* number of its images of which image_loaded was raised */
 	struct engine_area_sizes areas; /* in the last process */
@@ -135,7 +135,7 @@ struct cprof_process {
 	uint64_t start_ns, exec_ns, end_ns; /* the last two: 0 not yet */
 	int wait_status; /* -1: not ended */
 	int memory_fd; /* from the tracer; -1: not asked for yet */
-	bool memory_failed, started_known;
+	bool memory_failed, memory_over, started_known; /* over: it has none any more */
 	struct cp_reader memory;
 	struct cp_reader code; /* what does not change, from the file where memory is gone */
 	struct cp_unwind_space *space; /* engine_unwind_space() */
