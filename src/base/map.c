@@ -71,12 +71,12 @@ static void place(struct cp_map *map, uint64_t key, uint64_t value)
 	map->count++;
 }
 
-static bool rehash(struct cp_map *map)
+static bool rehash(struct cp_map *map, size_t more)
 {
 	struct cp_map bigger = { .capacity = 16 };
 	size_t i;
 
-	while (bigger.capacity < map->count * 4)
+	while (bigger.capacity < map->count * 4 || bigger.capacity < (map->count + more) * 2)
 		bigger.capacity *= 2;
 	bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
@@ -88,6 +88,11 @@ static bool rehash(struct cp_map *map)
 	free(map->slots);
 	*map = bigger;
 	return true;
+}
+
+bool cp_map_reserve(struct cp_map *map, size_t more)
+{
+	return (map->used + more + 1) * 4 <= map->capacity * 3 || rehash(map, more);
 }
 
 bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value)
@@ -102,7 +107,7 @@ bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value)
 
 bool cp_map_add(struct cp_map *map, uint64_t key, uint64_t value)
 {
-	if ((map->used + 1) * 4 > map->capacity * 3 && !rehash(map))
+	if ((map->used + 1) * 4 > map->capacity * 3 && !rehash(map, 0))
 		return false;
 	place(map, key, value);
 	return true;

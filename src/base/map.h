@@ -24,6 +24,8 @@ uint64_t *cp_map_get(const struct cp_map *map, uint64_t key);
 bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value);
 /* The same of a key that is known to be absent, without looking for it. */
 bool cp_map_add(struct cp_map *map, uint64_t key, uint64_t value);
+/* Makes room for `more` keys at once. False without memory. */
+bool cp_map_reserve(struct cp_map *map, size_t more);
 /* Removes a key. True when it was there. */
 bool cp_map_remove(struct cp_map *map, uint64_t key);
 /* The same of what cp_map_get() has found, just now: `value` is its answer. */

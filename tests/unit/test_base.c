@@ -55,7 +55,7 @@ static void test_map(void)
 {
 	struct cp_map map = { 0 };
 	uint64_t key, value, sum = 0, n;
-	size_t cursor = 0;
+	size_t cursor = 0, room;
 
 	for (n = 0; n < 1000; n++)
 		CHECK(cp_map_put(&map, n * 4096, n));
@@ -82,6 +82,13 @@ static void test_map(void)
 	for (n = 0; n < 1000; n++)
 		CHECK((cp_map_get(&map, n * 8 + 2) != NULL) == n % 2);
 	CHECK_U64(map.count, 1000);
+	CHECK(cp_map_reserve(&map, 5000));
+	CHECK(cp_map_get(&map, 10) && *cp_map_get(&map, 10) == 1);
+	room = map.capacity;
+	for (n = 0; n < 5000; n++)
+		CHECK(cp_map_add(&map, n * 8 + 3, n));
+	CHECK_U64(map.capacity, room); /* at once */
+	CHECK_U64(map.count, 6000);
 	cp_map_free(&map);
 }
 

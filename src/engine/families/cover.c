@@ -50,6 +50,11 @@ static bool is_there(cprof_image *image)
 	return true;
 }
 
+static void make(cprof_image *image)
+{
+	engine_cover_make(image, image->assembly->cover);
+}
+
 static int place(cprof_image *image)
 {
 	int errnum = engine_cover_arm(image, image->assembly->cover);
@@ -78,6 +83,7 @@ static void end(cprof_process *p, unsigned what)
 static void free_assembly(cprof_assembly *a)
 {
 	if (a->cover) {
+		engine_cover_forget_made(a->cover);
 		engine_frontier_free(a->cover->frontier);
 		engine_counting_free(a->cover);
 	}
@@ -99,6 +105,7 @@ const struct engine_family engine_coverage_family = {
 	.things = "coverage",
 	.done = "measured",
 	.places = is_there,
+	.make = make,
 	.place = place,
 	.refused = refuse,
 	.inherited = engine_cuts_arm,

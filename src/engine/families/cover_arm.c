@@ -24,6 +24,7 @@
 #include "engine/families/frontier.h"
 #include "engine/families/inferred.h"
 #include "engine/probes/added.h"
+#include "engine/probes/areas.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/sites.h"
 #include "engine/target/state.h"
@@ -179,19 +180,13 @@ static int send_all(struct filling *f)
 #define OPENED_MIN 12
 #define OPENED_SHARE 192 /* of the blocks */
 
-/* Places sites as others are, in slots by address. */
-static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
+/* NULL without memory. */
+static struct engine_counting *list_of(const struct engine_cover_sites *sites)
 {
-	cprof_session *s = image->process->session;
-	uint32_t budget = engine_cover_budget(s, image->assembly->cover);
 	size_t count = sites->items.count, i;
 	struct engine_counting *list = calloc(count + 1, sizeof(*list));
-	uint32_t armed = 0;
-	int errnum;
 
-	if (!list)
-		return ENOMEM;
-	for (i = 0; i < count; i++) {
+	for (i = 0; list && i < count; i++) {
 		const struct engine_cover_site *from = &sites->items.items[i];
 
 		list[i] = (struct engine_counting){
@@ -202,19 +197,106 @@ static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
 			.code = from->code,
 		};
 	}
-	errnum = count ? engine_arm_counting(image, list, count, budget, &armed) : 0;
-	for (i = 0; !errnum && i < count; i++)
+	return list;
+}
+
+static void count_armed(cprof_session *s, const struct engine_cover_sites *sites,
+			const struct engine_counting *list, uint32_t armed, int errnum)
+{
+	size_t i;
+
+	for (i = 0; !errnum && i < sites->items.count; i++)
 		if (list[i].refused)
 			engine_cover_refuse(s, &sites->items.items[i]);
-	free(list);
 	s->coverage->sites += armed;
+}
+
+/* Places sites as others are, in slots by address. */
+static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
+{
+	cprof_session *s = image->process->session;
+	uint32_t budget = engine_cover_budget(s, image->assembly->cover);
+	size_t count = sites->items.count;
+	struct engine_counting *list = list_of(sites);
+	uint32_t armed = 0;
+	int errnum;
+
+	if (!list)
+		return ENOMEM;
+	errnum = count ? engine_arm_counting(image, list, count, budget, &armed) : 0;
+	count_armed(s, sites, list, armed, errnum);
+	free(list);
+	return errnum == ESTALE ? 0 : errnum;
+}
+
+/* Sites that are on their way. */
+struct engine_cover_made {
+	cprof_image *image;
+	const struct engine_cover_sites *sites; /* the frontier's */
+	struct engine_counting *list; /* owned; of each */
+	struct engine_added added;
+};
+
+void engine_cover_forget_made(struct engine_cover *cover)
+{
+	if (!cover->made)
+		return;
+	engine_added_free(&cover->made->added);
+	free(cover->made->list);
+	free(cover->made);
+	cover->made = NULL;
+}
+
+/* Another process gets its sites, once. */
+static void begin(const cprof_image *image, struct engine_cover *cover)
+{
+	if (cover->begun != image)
+		engine_cover_begin(cover);
+	cover->begun = image;
+}
+
+void engine_cover_make(cprof_image *image, struct engine_cover *cover)
+{
+	cprof_session *s = image->process->session;
+	const struct engine_cover_sites *sites;
+	struct engine_cover_made *made;
+	size_t count;
+
+	/* Where exact counts or detours have to give way, the tracer is asked for that. */
+	if (!image->cover.ahead || cover->counting || image->detoured.count || cover->made)
+		return;
+	begin(image, cover);
+	sites = engine_frontier(s, cover);
+	count = sites ? sites->items.count : 0;
+	if (!count || !engine_area_has(image, image->slots.count + count))
+		return;
+	cover->made = made = calloc(1, sizeof(*made));
+	if (!made)
+		return;
+	*made = (struct engine_cover_made){ .image = image,
+					    .sites = sites,
+					    .list = list_of(sites) };
+	if (!made->list || engine_added_make(image, made->list, count,
+					     engine_cover_budget(s, cover), &made->added))
+		engine_cover_forget_made(cover);
+}
+
+static int arm_made(cprof_image *image, struct engine_cover_made *made)
+{
+	uint32_t armed = 0;
+	int errnum = engine_added_send(&made->added, &armed);
+
+	count_armed(image->process->session, made->sites, made->list, armed, errnum);
 	return errnum == ESTALE ? 0 : errnum;
 }
 
 static int arm_ahead(cprof_image *image, struct engine_cover *cover)
 {
-	const struct engine_cover_sites *sites = engine_frontier(image->process->session, cover);
+	const struct engine_cover_sites *sites;
 
+	if (cover->made && cover->made->image == image)
+		return arm_made(image, cover->made);
+	sites = engine_frontier(image->process->session, cover);
 	return sites ? arm_some(image, sites) : ENOMEM;
 }
 
@@ -284,8 +366,10 @@ int engine_cover_arm(cprof_image *image, struct engine_cover *cover)
 	uint64_t began = cp_now(), before = s->coverage->sites;
 	int errnum;
 
-	engine_cover_begin(cover);
+	begin(image, cover);
+	cover->begun = NULL;
 	errnum = image->cover.ahead ? arm_ahead(image, cover) : arm_all(image, cover);
+	engine_cover_forget_made(cover);
 	if (errnum && errnum != EAGAIN && errnum != ESRCH)
 		engine_cover_refuse_all(s, cover);
 	s->coverage->placing_ns += cp_now() - began;

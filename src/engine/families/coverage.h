@@ -76,6 +76,8 @@ struct engine_cover {
 	bool landed; /* landings were looked for (landings.c) */
 	struct engine_count_windows *counting; /* owned (counting.c); NULL: there are none */
 	struct engine_frontier *frontier; /* owned (frontier.c); NULL: not asked for yet */
+	struct engine_cover_made *made; /* owned (cover_arm.c): ready to be sent; NULL: nothing */
+	const cprof_image *begun; /* its process is counted in `processes`, and not yet placed */
 	uint32_t first_counter; /* one for each block, then two for each watched branch */
 	CP_VEC(struct engine_cut) cuts; /* by block, then address */
 	/* For each block, where an exception leads that leaves it: 1 + a number among the

@@ -116,21 +116,24 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	engine_batch_free(&b);
 }
 
-int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_t count,
-			uint32_t max_rate, uint32_t *armed_ret)
+/* Sites ahead of the one that is made: the code of each is elsewhere, and in no cache. */
+#define EXPECT 8u
+
+int engine_added_make(cprof_image *image, struct engine_counting *sites, size_t count,
+		      uint32_t max_rate, struct engine_added *ret)
 {
 	const struct cp_site_group group = { .id = ENGINE_GROUP_COUNTING, .max_rate = max_rate };
-	struct engine_batch b = { .image = image,
-				  .calls = image->process->session->calls,
-				  .counts = true };
-	size_t before = image->slots.count, i;
-	int errnum = engine_area_map(image, before + count);
+	struct engine_batch *b = &ret->b;
+	int errnum = engine_area_map(image, image->slots.count + count);
+	size_t i;
 
-	*armed_ret = 0;
-	/* In a new area no address has its slot yet. */
-	before = image->slots.count;
-	if (!errnum && (!cp_vec_push(&b.groups, group) || !cp_vec_reserve(&b.sites, count) ||
-			!cp_vec_reserve(&b.code, count * CP_SLOT_SIZE)))
+	*ret = (struct engine_added){
+		.b = { .image = image, .calls = image->process->session->calls, .counts = true },
+		.before = image->slots.count, /* in a new area no address has its slot yet */
+	};
+	if (!errnum && (!cp_vec_push(&b->groups, group) || !cp_vec_reserve(&b->sites, count) ||
+			!cp_vec_reserve(&b->code, count * CP_SLOT_SIZE) ||
+			!cp_map_reserve(&image->slots, count)))
 		errnum = ENOMEM;
 	for (i = 0; !errnum && i < count; i++) {
 		struct cp_site out = {
@@ -140,12 +143,34 @@ int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_
 			.slot = engine_batch_slot(image, sites[i].address),
 		};
 
-		sites[i].refused = !engine_batch_put(&b, &out, sites[i].code, sites[i].size);
+		if (i + EXPECT < count)
+			__builtin_prefetch(sites[i + EXPECT].code);
+		sites[i].refused = !engine_batch_put(b, &out, sites[i].code, sites[i].size);
 	}
-	if (!errnum && b.sites.count)
-		errnum = engine_batch_send(&b, armed_ret);
+	return errnum;
+}
+
+int engine_added_send(struct engine_added *added, uint32_t *armed_ret)
+{
+	return added->b.sites.count ? engine_batch_send(&added->b, armed_ret) : 0;
+}
+
+void engine_added_free(struct engine_added *added)
+{
+	engine_batch_free(&added->b);
+}
+
+int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_t count,
+			uint32_t max_rate, uint32_t *armed_ret)
+{
+	struct engine_added added;
+	int errnum = engine_added_make(image, sites, count, max_rate, &added);
+
+	*armed_ret = 0;
+	if (!errnum)
+		errnum = engine_added_send(&added, armed_ret);
 	if (!image->process->life.beginning) /* else nobody has this memory yet */
-		share_slots(&b, before);
-	engine_batch_free(&b);
+		share_slots(&added.b, added.before);
+	engine_added_free(&added);
 	return errnum;
 }

@@ -9,6 +9,8 @@
 
 #include <cprof/cprof.h>
 
+#include "engine/probes/batch.h"
+
 /* A site that makes no events but counts. */
 struct engine_counting {
 	uint64_t address; /* link-time */
@@ -26,5 +28,17 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
  * has noted in their counters), or 0; *armed_ret: how many there are. */
 int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_t count,
 			uint32_t max_rate, uint32_t *armed_ret);
+
+/* The same in two steps, in a process that nothing of ran yet; the first asks the tracer for
+ * nothing where there is room for the sites already. `ret` is to be freed, whatever comes of
+ * it. */
+struct engine_added {
+	struct engine_batch b;
+	size_t before; /* slots */
+};
+int engine_added_make(cprof_image *image, struct engine_counting *sites, size_t count,
+		      uint32_t max_rate, struct engine_added *ret);
+int engine_added_send(struct engine_added *added, uint32_t *armed_ret);
+void engine_added_free(struct engine_added *added);
 
 #endif

@@ -460,16 +460,20 @@ void engine_areas_expect(cprof_process *p)
 				(struct engine_ready_area){ e.pieces[i].address, e.pieces[i].size };
 }
 
+bool engine_area_has(const cprof_image *image, uint64_t slots)
+{
+	return image->area && cp_area_slot_count(image->area_size) >= slots + image->cover.reserved;
+}
+
 int engine_area_map(cprof_image *image, uint64_t slots)
 {
 	bool late = image->process->areas.late && !image->area;
 	uint64_t size;
 	int errnum = 0;
 
-	slots += image->cover.reserved;
-	size = cp_area_size(slots);
-	if (image->area && cp_area_slot_count(image->area_size) >= slots)
+	if (engine_area_has(image, slots))
 		return 0;
+	size = cp_area_size(slots + image->cover.reserved);
 	if (!take_ready(image, size) && !take_left(image, size))
 		errnum = map_new(image, size);
 	if (errnum)

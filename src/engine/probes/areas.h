@@ -11,6 +11,8 @@
  * of coverage. When it becomes another area, the slots in the one before are forgotten.
  * An errno, or 0. */
 int engine_area_map(cprof_image *image, uint64_t slots);
+/* Has it that already? */
+bool engine_area_has(const cprof_image *image, uint64_t slots);
 
 /* Has areas mapped, all at once, that what is mapped now in a process that has not run
  * since its exec will want, and what its program will load: as many bytes as in the last

@@ -177,8 +177,43 @@ static bool any_is_new(struct engine_calls *c, const struct engine_numbers *numb
 	return any;
 }
 
+/* What is to be placed in an image. While that is worked out, which takes a second for ten
+ * thousand functions, nothing of the others is placed either: who came to a breakpoint would
+ * wait until somebody has time for it. */
+struct prepared {
+	cprof_image *image;
+	struct engine_numbers numbers;
+	struct engine_detour_sites detours;
+	struct own own;
+	bool more; /* families place breakpoints of their own */
+	bool last; /* threads come there often */
+	int errnum;
+};
+
+struct preparing {
+	CP_VEC(struct prepared) list;
+};
+
+/* What families place is made ready: the tracer takes as long for a batch. */
+static void make_all(const struct preparing *preparing)
+{
+	struct prepared *p;
+	size_t i;
+
+	for (i = 0; preparing && i < preparing->list.count; i++) {
+		p = &preparing->list.items[i];
+		if (!p->more || p->errnum)
+			continue;
+		engine_each_family(p->image->process->session, f, make)
+			if (f->places(p->image))
+				f->make(p->image);
+	}
+}
+
+/* `meanwhile`: what is done while the tracer is busy; NULL: nothing. */
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
-		      const struct own *own, const struct engine_detour_sites *detours, bool counts)
+		      const struct own *own, const struct engine_detour_sites *detours, bool counts,
+		      const struct preparing *meanwhile)
 {
 	struct engine_calls *c = image->process->session->calls;
 	struct engine_batch b = { .image = image, .calls = c };
@@ -190,7 +225,11 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 		return 0;
 	fast = fill_detours(&b, detours, &jumps);
 	functions = fill(&b, numbers, own) + fast;
-	errnum = engine_batch_send(&b, &armed);
+	errnum = engine_batch_post(&b);
+	if (!errnum) {
+		make_all(meanwhile);
+		errnum = engine_batch_answer(&b, &armed);
+	}
 	counts |= any_is_new(c, numbers);
 	if (!errnum && counts) {
 		c->armed_functions += functions;
@@ -286,22 +325,9 @@ static void guard(cprof_image *image, struct own *own)
 
 	if (own->sites && is_unguarded(image) &&
 	    !engine_area_map(image, own->sites + own->sites / 64 + 64) &&
-	    !send_calls(image, &none, own, &no_detours, true))
+	    !send_calls(image, &none, own, &no_detours, true, NULL))
 		*own = (struct own){ 0 };
 }
-
-/* What is to be placed in an image. While that is worked out, which takes a second for ten
- * thousand functions, nothing of the others is placed either: who came to a breakpoint would
- * wait until somebody has time for it. */
-struct prepared {
-	cprof_image *image;
-	struct engine_numbers numbers;
-	struct engine_detour_sites detours;
-	struct own own;
-	bool more; /* families place breakpoints of their own */
-	bool last; /* threads come there often */
-	int errnum;
-};
 
 /* False: nothing is to be placed. */
 static bool prepare(cprof_image *image, struct prepared *ret)
@@ -342,7 +368,7 @@ static void place_prepared(struct prepared *p)
 	cprof_image *image = p->image;
 
 	if (!p->errnum)
-		p->errnum = send_calls(image, &p->numbers, &p->own, &p->detours, true);
+		p->errnum = send_calls(image, &p->numbers, &p->own, &p->detours, true, NULL);
 	if (p->more)
 		p->errnum = place(image, p->errnum);
 	if (p->errnum)
@@ -409,7 +435,7 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 	/* In a new area no address has its slot yet, so all functions go there. */
 	if (!errnum)
 		errnum = send_calls(image, image->area == area ? changed : all, &none, &detours,
-				    false);
+				    false, NULL);
 	cp_vec_free(&detours.items);
 	if (errnum)
 		complain(image, errnum);
@@ -501,10 +527,6 @@ static void look_for_base(cprof_process *p)
 	if (p->detours && p->detours->rings && !p->detours->foreign && engine_base_used(p))
 		engine_arm_without_detours(p);
 }
-
-struct preparing {
-	CP_VEC(struct prepared) list;
-};
 
 /* Threads that come to breakpoints wait for room in the ring: none can be asked for memory. */
 static bool is_ring_full(const cprof_session *s)
@@ -615,7 +637,8 @@ static void arm_images(cprof_process *p)
 	cp_vec_for_each(&preparing.list, now) {
 		if (!engine_is_c_library(now->image) || now->errnum || !engine_haste_allowed(p))
 			continue;
-		now->errnum = send_calls(now->image, &none, &now->own, &no_detours, true);
+		now->errnum =
+			send_calls(now->image, &none, &now->own, &no_detours, true, &preparing);
 		now->own = (struct own){ 0 };
 	}
 	cut = any_left(p);
@@ -737,7 +760,7 @@ static void arm_yielded(struct engine_calls *c)
 	const struct own none = { .sites = 0 };
 
 	if (y.image->armed)
-		send_calls(y.image, &one, &none, &no_detours, false);
+		send_calls(y.image, &one, &none, &no_detours, false, NULL);
 }
 
 bool engine_arm_waits(const cprof_session *s)

@@ -27,10 +27,14 @@ uint32_t engine_batch_slot(cprof_image *image, uint64_t address)
 {
 	uint64_t *known = cp_map_get(&image->slots, address);
 	uint32_t slot = image->cover.reserved + (uint32_t)image->slots.count;
+	uint64_t here = (uint64_t)image->unmapped << 32;
 
-	if (known)
-		slot = (uint32_t)*known;
-	cp_map_put(&image->slots, address, (uint64_t)image->unmapped << 32 | slot);
+	if (!known) {
+		cp_map_add(&image->slots, address, here | slot);
+		return slot;
+	}
+	slot = (uint32_t)*known;
+	*known = here | slot;
 	return slot;
 }
 
@@ -301,24 +305,24 @@ static void add_yielded(struct engine_batch *b)
 		engine_batch_function(b, b->yielded.items[i]);
 }
 
-static int send(struct engine_batch *b, uint32_t *armed_ret)
+int engine_batch_post(struct engine_batch *b)
 {
 	cprof_process *p = b->image->process;
 	struct cp_batch head = {
 		.area = b->image->area,
-		.site_count = (uint32_t)b->sites.count,
-		.group_count = (uint32_t)b->groups.count,
-		.fetch_count = (uint32_t)b->fetches.count,
-		.window_count = (uint32_t)b->windows.count,
 	};
 	struct cp_request rq = { .type = CP_REQUEST_ARM,
 				 .pid = p->pid,
 				 .flags = (p->session->calls->cpu_time ? CP_TRACE_CPU : 0) |
 					  (b->counts ? CP_ARM_COUNTS : 0) };
-	struct cp_answer answer;
 	struct cp_error *err;
 	uint8_t *at = p->session->link.plan;
 
+	add_yielded(b);
+	head.site_count = (uint32_t)b->sites.count;
+	head.group_count = (uint32_t)b->groups.count;
+	head.fetch_count = (uint32_t)b->fetches.count;
+	head.window_count = (uint32_t)b->windows.count;
 	head.size = sizeof(head) + b->sites.count * sizeof(*b->sites.items) +
 		    b->groups.count * sizeof(*b->groups.items) +
 		    b->fetches.count * sizeof(*b->fetches.items) +
@@ -332,8 +336,18 @@ static int send(struct engine_batch *b, uint32_t *armed_ret)
 	at = put(at, b->windows.items, b->windows.count * sizeof(*b->windows.items));
 	put(at, b->code.items, b->code.count);
 	rq.size = head.size;
-	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
-	if (err) {
+	err = cp_link_send(&p->session->link, &rq, &b->serial);
+	cp_error_free(err);
+	return err ? ESRCH : 0;
+}
+
+int engine_batch_answer(const struct engine_batch *b, uint32_t *armed_ret)
+{
+	struct cp_link *link = &b->image->process->session->link;
+	struct cp_answer answer;
+	struct cp_error *err = cp_link_wait(link, b->serial, &answer, NULL);
+
+	if (err || answer.type != CP_REQUEST_ARM) {
 		cp_error_free(err);
 		return ESRCH;
 	}
@@ -343,6 +357,7 @@ static int send(struct engine_batch *b, uint32_t *armed_ret)
 
 int engine_batch_send(struct engine_batch *b, uint32_t *armed_ret)
 {
-	add_yielded(b);
-	return send(b, armed_ret);
+	int errnum = engine_batch_post(b);
+
+	return errnum ? errnum : engine_batch_answer(b, armed_ret);
 }

@@ -20,6 +20,7 @@ struct engine_batch {
 	struct engine_numbers yielded; /* functions whose detours were in the way */
 	bool counts; /* its sites do: faults are told of from now on */
 	bool failed;
+	uint64_t serial; /* of the request that it went with */
 };
 void engine_batch_free(struct engine_batch *b);
 
@@ -46,5 +47,8 @@ void engine_batch_detour(struct engine_batch *b, const struct engine_detour_site
 bool engine_batch_group(struct engine_batch *b, uint32_t number);
 /* Writes the batch into the plan area and has it armed; an errno, or 0. */
 int engine_batch_send(struct engine_batch *b, uint32_t *armed_ret);
+/* The same in two steps: in between, the tracer may not be asked for anything else. */
+int engine_batch_post(struct engine_batch *b);
+int engine_batch_answer(const struct engine_batch *b, uint32_t *armed_ret);
 
 #endif

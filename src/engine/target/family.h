@@ -167,6 +167,7 @@ struct engine_family {
 	 * them (an errno, or 0); that failed for good; a forked process has those of
 	 * its parent. */
 	bool (*places)(cprof_image *image);
+	void (*make)(cprof_image *image); /* gets ready what place() sends, and asks nobody */
 	int (*place)(cprof_image *image);
 	void (*refused)(cprof_image *image);
 	void (*inherited)(cprof_image *image);
