@@ -173,6 +173,7 @@ static int begin_with(struct tracer *tr, struct space *space, pid_t tid, bool gu
 		err = EACCES;
 	else if (prepare(tr, ret) && (ret->guard || !guarded))
 		return 0;
+	inject_filter_again(tr, ret);
 	ask_let_run(tr, t);
 	return err;
 }

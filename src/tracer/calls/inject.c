@@ -59,8 +59,21 @@ bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 	*ret = (struct injection){ .thread = t, .space = t->process->space, .stays = true };
 	if (!ret->space->syscall_insn)
 		guard_find_code(tr, ret->space);
-	return ret->space->syscall_insn && seccomp_pass(tr, t, &ret->filtered) &&
-	       inject_prepare(ret);
+	if (!ret->space->syscall_insn || !seccomp_pass(tr, t, &ret->filtered))
+		return false;
+	if (inject_prepare(ret))
+		return true;
+	inject_filter_again(tr, ret);
+	return false;
+}
+
+void inject_filter_again(struct tracer *tr, const struct injection *in)
+{
+	pid_t tid = in->thread->tid;
+
+	if (in->filtered)
+		ptrace(PTRACE_SETOPTIONS, tid, 0,
+		       interrupt_options(tr, tid == in->thread->process->pid));
 }
 
 void inject_set_mask(struct injection *in, uint64_t mask)
@@ -148,9 +161,7 @@ void inject_end(struct tracer *tr, struct injection *in)
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
 	regs_write(t->tid, in->regs);
 	guard_clear(in);
-	if (in->filtered)
-		ptrace(PTRACE_SETOPTIONS, t->tid, 0,
-		       interrupt_options(tr, t->tid == t->process->pid));
+	inject_filter_again(tr, in);
 	if (t->state == THREAD_HELD) /* consumed, or it would be reported for ever */
 		await_consume(t->tid);
 }

@@ -35,6 +35,8 @@ bool inject_prepare(struct injection *in);
 void inject_set_mask(struct injection *in, uint64_t mask);
 /* The result as the kernel returns it: -errno, or a value. */
 int64_t inject_call(struct injection *in, int64_t nr, const uint64_t args[6]);
+/* A filter of system calls that was suspended applies again: for who begins nothing after all. */
+void inject_filter_again(struct tracer *tr, const struct injection *in);
 /* The thread is as it was, and stays stopped. */
 void inject_end(struct tracer *tr, struct injection *in);
 /* The signal of a thread's stop becomes pending again; it has to be blocked in
