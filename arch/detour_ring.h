@@ -153,15 +153,21 @@ static inline uint8_t cp_detour_caller_mark(uint64_t return_address, uint64_t sp
  * counts down at once, for the address is used again before anybody reads of it; the reader,
  * who knows what was chosen, counts up again where it was none. */
 #define CP_DETOUR_MANY 0xf0
+#define CP_DETOUR_CHOSEN_BITS 17 /* its bytes are that many, at most: pages have to be made */
 #define CP_DETOUR_WAYS 1024
 static inline uint64_t cp_detour_chosen_offset(unsigned log)
 {
 	return CP_DETOUR_BUFFER + (UINT64_C(1) << (log - 2));
 }
 
+static inline unsigned cp_detour_chosen_shift(unsigned log)
+{
+	return log - 3 < CP_DETOUR_CHOSEN_BITS ? 35 - log : 32 - CP_DETOUR_CHOSEN_BITS;
+}
+
 static inline uint32_t cp_detour_chosen(uint64_t address, unsigned log)
 {
-	return (uint32_t)(address >> 4) * CP_DETOUR_HASH >> (35 - log);
+	return (uint32_t)(address >> 4) * CP_DETOUR_HASH >> cp_detour_chosen_shift(log);
 }
 
 static inline uint64_t cp_detour_ways_offset(unsigned log)

@@ -18,7 +18,7 @@ static uint32_t member(const struct cp_detour_rings *rings, size_t offset)
 /* The address in rcx becomes the number of its byte. */
 static void put_hash(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
 {
-	uint8_t shift[] = { 0xc1, 0xe9, (uint8_t)(35 - rings->log) };
+	uint8_t shift[] = { 0xc1, 0xe9, (uint8_t)cp_detour_chosen_shift(rings->log) };
 
 	PUT(e, "\x48\xc1\xe9\x04"); /* shr $4,%rcx */
 	PUT32(e, "\x69\xc9", CP_DETOUR_HASH); /* imul $...,%ecx,%ecx */

@@ -34,6 +34,9 @@
 #define VALUE_NS 4.0 /* that a record's word takes at most, with what it points to, */
 #define STACK_NS 2e3 /* and a copy of the stack */
 #define HURRY 2048 /* records between two looks: at 20 ns each, in a twentieth of a millisecond */
+/* While rings are nearly empty. Who reads what has just been written takes that line of the caches
+ * from who writes the next record there: to do that all the time made calls twice as long. */
+#define NAP_NS 50000
 #define FLUSH 4096 /* records after which there is room for as many */
 
 /* ---- time ---- */
@@ -508,12 +511,36 @@ void engine_records_beat(cprof_session *s, bool last)
 	}
 }
 
-bool engine_records_hurry(cprof_session *s)
+/* More than an eighth of it? */
+static bool is_filled(const struct cp_records *r)
 {
-	uint64_t before = s->calls ? s->calls->records_seen : 0;
+	uint64_t head = r->ring ? __atomic_load_n(&r->ring->head, __ATOMIC_RELAXED) : 0;
 
-	if (!s->calls)
+	return head > r->position && (head - r->position) >> (r->log - 3);
+}
+
+static bool any_is_filled(const struct engine_calls *c)
+{
+	struct engine_rings **rings;
+	uint32_t i;
+
+	cp_vec_for_each(&c->rings, rings)
+		for (i = 0; i < (*rings)->used; i++)
+			if (is_filled(&(*rings)->items[i].records))
+				return true;
+	return false;
+}
+
+bool engine_records_hurry(cprof_session *s, uint64_t *ns_ret)
+{
+	struct engine_calls *c = s->calls;
+	uint64_t before = c ? c->records_seen : 0;
+
+	if (!c)
 		return false;
-	s->calls->records_seen = s->calls->records;
-	return s->calls->records - before >= HURRY;
+	c->records_seen = c->records;
+	if (c->records - before < HURRY)
+		return false;
+	*ns_ret = any_is_filled(c) ? 0 : NAP_NS;
+	return true;
 }

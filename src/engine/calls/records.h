@@ -28,9 +28,9 @@ void engine_records_end(cprof_process *p, int32_t tid);
  * then, and `last` for good. */
 void engine_records_beat(cprof_session *s, bool last);
 /* Do detours write so fast that who looks a millisecond later finds a ring full, and its thread
- * stopped? By what came since the last time this was asked: less each time, where it is read
- * faster than it is written. */
-bool engine_records_hurry(cprof_session *s);
+ * stopped? By what came since the last time this was asked. Then *ns_ret is how much later it is
+ * soon enough. */
+bool engine_records_hurry(cprof_session *s, uint64_t *ns_ret);
 
 /* Notes what a record of a site took, of the calls around it: its values after its time, of a
  * call that is over the rest. */

@@ -23,7 +23,9 @@
 #include "engine/target/images.h"
 #include "engine/target/state.h"
 
-#define RING_LOG 20 /* a smaller one is filled before it is looked at */
+/* More than a core has caches of its own for: lines that the reader had are not in them any more
+ * when the program comes by again, and nobody waits for the other one to give one up. */
+#define RING_LOG 22
 #define RINGS 512
 /* Where coverage is all that there is, nobody records: there is room for numbers. */
 #define NUMBERS_LOG 23

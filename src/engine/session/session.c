@@ -315,23 +315,24 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 	};
 	nfds_t fd_count = 3 + engine_watched_add(s, fds + 3);
 	int timeout = time_to_poll(s, busy);
-	uint64_t now = cp_now(), count;
+	uint64_t now = cp_now(), count, ns;
 	struct timespec wait;
 
 	engine_each_family(s, f, wait)
 		timeout = f->wait(s, timeout);
 	if (deadline && deadline < now + (uint64_t)timeout * CP_NS_PER_MS)
 		timeout = deadline > now ? (int)((deadline - now) / CP_NS_PER_MS) + 1 : 0;
-	if (s->behind || (timeout > 0 && engine_records_hurry(s)))
-		timeout = 0;
-	else if (!busy) {
+	ns = (uint64_t)timeout * CP_NS_PER_MS;
+	if (s->behind)
+		ns = 0;
+	else if ((timeout <= 0 || !engine_records_hurry(s, &ns)) && !busy) {
 		s->link.shared->asleep = 1;
 		/* The tracer may have written to the ring just before `asleep` was set. */
 		if (s->link.shared->head != s->link.shared->tail)
-			timeout = 0;
+			ns = 0;
 	}
-	wait = cp_timespec((uint64_t)timeout * CP_NS_PER_MS);
-	ppoll(fds, fd_count, timeout < 0 ? NULL : &wait, NULL);
+	wait = cp_timespec(ns);
+	ppoll(fds, fd_count, timeout < 0 && ns ? NULL : &wait, NULL);
 	engine_watched_see(s, fds + 3);
 	s->link.shared->asleep = 0;
 	if (fds[1].revents && read(s->stop_fd, &count, sizeof(count)) < 0)
