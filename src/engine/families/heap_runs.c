@@ -34,7 +34,9 @@
 #include "probe/shadow_plain.h"
 
 #define RUN_MOST 4096 /* records */
-#define BATCH 256 /* records after which there is room for new ones */
+/* Records after which there is room for new ones. As many as the caches have the stacks of yet,
+ * which are looked through for what is like a record. */
+#define BATCH 32
 
 struct run {
 	cprof_session *session;
