@@ -657,7 +657,7 @@ static void search_all(struct search *s)
 static void search_mentioned(struct search *s)
 {
 	if (!s->last[word_size(s->last)])
-		cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
+		cp_dwarf_mentions(s->all->main, s->last, CP_MENTION_OF_ALL, &s->mentioned);
 	if (s->mentioned.units && !s->mentioned.all)
 		search_all(s);
 	s->mentioned.all = true;
@@ -714,7 +714,7 @@ static void search_enumerators(struct search *s)
 {
 	s->enumerators = true;
 	s->last = cp_name_last_part((const char *)s->wanted.bytes);
-	cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
+	cp_dwarf_mentions(s->all->main, s->last, CP_MENTION_OF_ALL, &s->mentioned);
 	s->mentioned.all |= !s->mentioned.units;
 	search_all(s);
 	s->functions = true;

@@ -596,7 +596,7 @@ static void search(struct search *s)
 		if (s->failed)
 			return;
 		s->last = cp_name_last_part((const char *)s->wanted.bytes);
-		cp_dwarf_mentions(s->all->main, s->last, &s->mentioned);
+		cp_dwarf_mentions(s->all->main, s->last, CP_MENTION_OF_VARIABLES, &s->mentioned);
 		search_function(s, (const char *)s->wanted.bytes);
 	}
 	s->mentioned.all |= !s->mentioned.units;

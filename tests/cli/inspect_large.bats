@@ -65,6 +65,7 @@ most_memory() {
 				held$n.twice = $((2 * n))
 			END
 		done
+		[ "$("$CPROF" inspect "$pid" ux uy)" = $'ux = 307\nuy = 407' ] || complain "$compiler"
 		finish
 	done
 }
@@ -72,12 +73,17 @@ most_memory() {
 @test "of units that have not the name nothing is kept in memory" {
 	needs gcc readelf
 	build large gcc -O0 -DMANY
-	local size one all held
+	local size one all held name
 	size=$(readelf -SW large | sed -n 's/.* \.debug_info *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .*/\1/p')
 	one=$(most_memory number_7)
 	all=$(most_memory everywhere)
 	echo "debug information $((0x$size / 1024)) KiB, one unit's name $one KiB, everybody's $all KiB"
 	[ $((one + 0x$size / 1024 / 2)) -lt "$all" ]
+	for name in ux uy; do
+		held=$(most_memory "$name")
+		echo "$name, which all units have as something else, $held KiB"
+		[ $((held + 0x$size / 1024 / 2)) -lt "$all" ]
+	done
 	# What functions of all units have is looked for where the function is.
 	held=$(most_memory 'call7()::inside')
 	echo "a function's static variable $held KiB"

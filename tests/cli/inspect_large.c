@@ -50,6 +50,15 @@ USED int OF(v) = UNIT; /* short names stand in the unit itself */
 USED int OF(number_) = 100 + UNIT;
 USED int OF(the_end_of_number_) = 200 + UNIT; /* whose string may end with that of another */
 USED static int everywhere = UNIT;
+/* Names of two letters that all units have as something else: a member, bytes of a number. */
+struct OF(point) {
+	int ux;
+	enum { LIKE_UY = 0x01007975 } as; /* "uy" and its end */
+};
+USED struct OF(point) OF(point_of_);
+#if UNIT == 7
+USED int ux = 307, uy = 407;
+#endif
 
 int OF(call)(void)
 {

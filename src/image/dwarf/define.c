@@ -168,7 +168,7 @@ static bool list_mentioned(struct cp_debuginfo *all, const char *name)
 	bool told;
 	size_t i;
 
-	cp_dwarf_mentions(all->main, name, &mentioned);
+	cp_dwarf_mentions(all->main, name, CP_MENTION_OF_ALL, &mentioned);
 	told = !mentioned.all;
 	for (i = 0; told && i < all->main->units.count && !v.full; i++)
 		if (cp_is_mentioned(&mentioned, i))

@@ -11,7 +11,10 @@
  *
  * or, where strings have numbers (DW_FORM_strx), an entry of the unit's own table. So
  * the section is looked through for these bytes, a piece at a time, of which none is
- * kept; what is found may be something else, and then that unit is walked for nothing.
+ * kept. A few bytes, as of a name of two letters, are in most units for another reason; so
+ * before them has to stand what the unit's abbreviations have before the name of such a
+ * DIE, its code first. What is found may still be something else, and then that unit is
+ * walked for nothing.
  * A file whose units take names from elsewhere (dwz, LTO, split units) has them all
  * walked.
  */
@@ -28,6 +31,7 @@
 #define LISTED_MAX 65536 /* entries of tables of strings */
 #define BLOCK sizeof(words)
 #define WORD sizeof(uint32_t)
+#define CODE_MAX 5 /* bytes of an abbreviation's code */
 
 typedef uint32_t words __attribute__((vector_size(16)));
 
@@ -35,14 +39,25 @@ struct pattern {
 	uint32_t value, mask;
 };
 
+/* What stands before the name of a DIE. */
+struct before {
+	uint8_t code[CODE_MAX], size;
+	uint16_t skip; /* bytes of attributes between the code and the name */
+	bool is_text; /* the name itself stands there, and not where it is */
+};
+
 struct look {
 	struct cp_dwarf *dwarf;
 	const char *name;
+	enum cp_mention_of of;
 	size_t size; /* of the name and its NUL */
 	struct pattern patterns[PATTERNS_MAX]; /* the first: how the name begins */
 	size_t count;
 	CP_VEC(uint64_t) entries; /* of .debug_str_offsets that are the name's */
 	size_t unit; /* that the section is looked through in */
+	CP_VEC(struct before) before; /* of the unit before `listed` */
+	size_t listed;
+	bool anything; /* may stand before a name there */
 	uint64_t *units;
 	bool failed; /* in any way: all units are meant */
 };
@@ -78,6 +93,88 @@ static bool find_strings(void *ctx, uint64_t offset, const uint8_t *bytes, size_
 	return !l->failed;
 }
 
+/* ---- what stands before names ---- */
+
+/* Is it a kind of DIE that is looked for? */
+static bool is_meant(const struct look *l, const struct cp_abbrevs *all, const struct cp_abbrev *a)
+{
+	uint32_t i;
+
+	switch (a->tag) {
+	case DW_TAG_compile_unit:
+	case DW_TAG_partial_unit:
+	case DW_TAG_skeleton_unit:
+	case DW_TAG_type_unit:
+		return false;
+	case DW_TAG_variable:
+		return l->of != CP_MENTION_OF_FUNCTIONS;
+	case DW_TAG_subprogram:
+		return l->of != CP_MENTION_OF_VARIABLES;
+	case DW_TAG_member: /* one of an object is no variable */
+		for (i = 0; i < a->count; i++)
+			if (all->specs.items[a->first + i].name == DW_AT_data_member_location)
+				return l->of == CP_MENTION_OF_ALL;
+		return l->of != CP_MENTION_OF_FUNCTIONS;
+	default:
+		return l->of == CP_MENTION_OF_ALL;
+	}
+}
+
+static uint8_t put_code(uint64_t code, uint8_t ret[CODE_MAX])
+{
+	uint8_t size = 0;
+
+	do {
+		ret[size++] = (uint8_t)((code & 0x7f) | (code > 0x7f ? 0x80 : 0));
+		code >>= 7;
+	} while (code && size < CODE_MAX);
+	return code ? 0 : size;
+}
+
+/* Lists what stands before names of these DIEs; false: it can't be told. */
+static bool list_before(struct look *l, const struct cp_unit *unit, const struct cp_abbrevs *all,
+			const struct cp_abbrev *a)
+{
+	struct before b = { .size = put_code(a->code, b.code) };
+	uint32_t i, skip = 0;
+	int size;
+
+	for (i = 0; i < a->count; i++) {
+		const struct cp_attr_spec *spec = &all->specs.items[a->first + i];
+
+		if (spec->name != DW_AT_name) {
+			size = cp_unit_form_size(unit, spec->form);
+			skip = size < 0 || skip > UINT16_MAX / 2 ? UINT16_MAX
+								 : skip + (uint32_t)size;
+			continue;
+		}
+		if (spec->form != DW_FORM_string && spec->form != DW_FORM_strp)
+			return true;
+		b.is_text = spec->form == DW_FORM_string;
+		b.skip = (uint16_t)skip;
+		return b.size && skip < UINT16_MAX && cp_vec_push(&l->before, b);
+	}
+	return true;
+}
+
+/* Of the unit that is looked through. */
+static void list_unit(struct look *l)
+{
+	const struct cp_unit *unit = l->dwarf->units.items[l->unit];
+	struct cp_abbrevs *all = cp_unit_parse_abbrevs(unit, 0);
+	const struct cp_abbrev *a;
+
+	l->listed = l->unit + 1;
+	l->before.count = 0;
+	l->anything = !all;
+	if (!all)
+		return;
+	cp_vec_for_each(&all->list, a)
+		if (is_meant(l, all, a))
+			l->anything |= !list_before(l, unit, all, a);
+	cp_abbrevs_destroy(all);
+}
+
 /* ---- looking through bytes ---- */
 
 /* True when some of the bytes from `at` on, BLOCK and three, may be a pattern. */
@@ -96,22 +193,41 @@ static bool is_near(const struct look *l, const uint8_t *at)
 	return halves[0] | halves[1];
 }
 
-static bool is_match(const struct look *l, const uint8_t *at, size_t left)
+/* Can a DIE's name stand at `at`, behind `behind` bytes of the unit or of a piece? */
+static bool is_name(struct look *l, const uint8_t *at, size_t behind, bool is_text)
+{
+	const struct before *b;
+
+	if (l->listed != l->unit + 1)
+		list_unit(l);
+	if (l->anything)
+		return true;
+	cp_vec_for_each(&l->before, b) {
+		size_t size = (size_t)b->size + b->skip;
+
+		if (b->is_text == is_text &&
+		    (behind < size || !memcmp(at - size, b->code, b->size)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_match(struct look *l, const uint8_t *at, size_t behind, size_t left)
 {
 	uint32_t word = word_at(at);
 	size_t n;
 
 	if ((word & l->patterns[0].mask) == l->patterns[0].value && left >= l->size &&
-	    !memcmp(at, l->name, l->size))
+	    !memcmp(at, l->name, l->size) && is_name(l, at, behind, true))
 		return true;
 	for (n = 1; n < l->count; n++)
 		if (word == l->patterns[n].value)
-			return true;
+			return is_name(l, at, behind, false);
 	return false;
 }
 
 /* The first match of `size` bytes, or `size`. */
-static size_t first_match(const struct look *l, const uint8_t *bytes, size_t size)
+static size_t first_match(struct look *l, const uint8_t *bytes, size_t size)
 {
 	uint8_t rest[BLOCK + WORD];
 	size_t i = 0, k;
@@ -120,13 +236,14 @@ static size_t first_match(const struct look *l, const uint8_t *bytes, size_t siz
 		if (!is_near(l, bytes + i))
 			continue;
 		for (k = i; k < i + BLOCK; k++)
-			if (is_match(l, bytes + k, size - k))
+			if (is_match(l, bytes + k, k, size - k))
 				return k;
 	}
 	for (; i < size; i++) {
 		memset(rest, 0xff, WORD);
 		memcpy(rest, bytes + i, size - i < WORD ? size - i : WORD);
-		if (size - i < WORD ? is_match(l, rest, WORD) : is_match(l, bytes + i, size - i))
+		if (size - i < WORD ? is_match(l, rest, 0, WORD)
+				    : is_match(l, bytes + i, i, size - i))
 			return i;
 	}
 	return size;
@@ -273,10 +390,11 @@ static void look_through(struct look *l)
 		l->failed = !cp_elf_each_piece(d->elf, d->info, overlap, find_units, l);
 }
 
-static void look_for(struct cp_dwarf *dwarf, const char *name, bool functions,
-		     struct cp_mentions *to)
+void cp_dwarf_mentions(struct cp_dwarf *dwarf, const char *name, enum cp_mention_of of,
+		       struct cp_mentions *to)
 {
-	struct look l = { .dwarf = dwarf, .name = name, .size = strlen(name) + 1 };
+	const bool functions = of == CP_MENTION_OF_FUNCTIONS;
+	struct look l = { .dwarf = dwarf, .name = name, .of = of, .size = strlen(name) + 1 };
 
 	cp_mentions_free(to);
 	cp_dwarf_walk(dwarf);
@@ -285,12 +403,8 @@ static void look_for(struct cp_dwarf *dwarf, const char *name, bool functions,
 	if (!l.failed)
 		look_through(&l);
 	cp_vec_free(&l.entries);
+	cp_vec_free(&l.before);
 	*to = (struct cp_mentions){ l.failed, l.units };
-}
-
-void cp_dwarf_mentions(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to)
-{
-	look_for(dwarf, name, false, to);
 }
 
 void cp_dwarf_mentions_function(struct cp_dwarf *dwarf, const char *name, struct cp_mentions *to)
@@ -300,7 +414,7 @@ void cp_dwarf_mentions_function(struct cp_dwarf *dwarf, const char *name, struct
 
 	if (to->all || !to->units)
 		return;
-	look_for(dwarf, name, true, &function);
+	cp_dwarf_mentions(dwarf, name, CP_MENTION_OF_FUNCTIONS, &function);
 	for (i = 0; !function.all && i < dwarf->units.count / 64 + 1; i++)
 		to->units[i] &= function.units[i];
 	cp_mentions_free(&function);

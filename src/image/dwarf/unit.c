@@ -318,8 +318,7 @@ bool cp_unit_cursor(const struct cp_unit *unit, uint64_t offset, struct cp_curso
 
 /* ---- abbreviations ---- */
 
-/* Bytes of a form of fixed size; -1 for the others. */
-static int fixed_size(const struct cp_unit *unit, uint16_t form)
+int cp_unit_form_size(const struct cp_unit *unit, uint16_t form)
 {
 	switch (form) {
 	case DW_FORM_implicit_const:
@@ -393,7 +392,7 @@ static bool read_abbrev(struct cp_cursor *c, const struct cp_unit *unit, struct 
 		if (name > UINT16_MAX || form > UINT16_MAX || a.count == MAX_ATTRS ||
 		    !cp_vec_push(&to->specs, s))
 			c->bad = true;
-		size = fixed_size(unit, s.form);
+		size = cp_unit_form_size(unit, s.form);
 		fixed = size < 0 || fixed < 0 ? -1 : fixed + size;
 		a.count++;
 	}

@@ -22,6 +22,8 @@ struct cp_abbrevs *cp_unit_parse_abbrevs(const struct cp_unit *unit, uint64_t un
 void cp_abbrevs_destroy(struct cp_abbrevs *abbrevs);
 bool cp_unit_abbrevs(struct cp_unit *unit);
 const struct cp_abbrev *cp_abbrev_find(const struct cp_abbrevs *abbrevs, uint64_t code);
+/* Bytes of a form of fixed size; -1 for the others. */
+int cp_unit_form_size(const struct cp_unit *unit, uint16_t form);
 /* Bytes of the unit from `offset` to its end. */
 bool cp_unit_cursor(const struct cp_unit *unit, uint64_t offset, struct cp_cursor *ret);
 
