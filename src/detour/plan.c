@@ -145,29 +145,41 @@ static enum cp_detour_why why_of(enum cp_window_end end, bool entry)
 	return CP_DETOUR_WHY_TAKEN;
 }
 
+static void mark(struct cp_detour_text *t, struct cp_detour_bits *bits, uint64_t at, size_t size,
+		 bool set)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (set)
+			cp_detour_set(t, bits, at + i);
+		else
+			cp_detour_clear(t, bits, at + i);
+	}
+}
+
+/* Is the displacement of the pun at `pun` there for another window to share? */
+static void lend(struct cp_detour_text *t, uint64_t pun, bool lent)
+{
+	mark(t, &t->lent, pun + 1, CP_DETOUR_JUMP - 1, lent);
+}
+
 void cp_detour_plan_take(struct cp_detour_text *t, const struct cp_detour_window *w, bool taken)
 {
-	uint64_t ranges[2][2] = {
-		{ w->address, w->is_host || w->is_filled    ? w->size
-			      : w->how == CP_DETOUR_BY_JUMP ? w->room
-			      : w->how == CP_DETOUR_BY_PUN  ? CP_DETOUR_JUMP
-							    : w->size },
-		{ w->hop, w->how == CP_DETOUR_BY_HOP ? CP_DETOUR_JUMP : 0 },
-	};
-	uint64_t at;
-	size_t i, k;
+	bool moves = w->is_host || w->is_filled || w->how != CP_DETOUR_BY_JUMP;
+	size_t size = moves ? w->size : w->room;
 
-	if (w->how == CP_DETOUR_BY_HOP && ranges[0][1] < CP_DETOUR_HOP)
-		ranges[0][1] = CP_DETOUR_HOP;
-	for (i = 0; i < 2; i++) {
-		for (k = 0; k < ranges[i][1]; k++) {
-			at = ranges[i][0] + k - t->start;
-			if (taken)
-				cp_detour_set(t, &t->taken, ranges[i][0] + k);
-			else if (at < t->end - t->start)
-				t->taken.words[at / 64] &= ~(UINT64_C(1) << (at % 64));
-		}
-	}
+	if (w->how == CP_DETOUR_BY_HOP && size < CP_DETOUR_HOP)
+		size = CP_DETOUR_HOP;
+	mark(t, &t->taken, w->address, size, taken);
+	if (w->how == CP_DETOUR_BY_HOP)
+		mark(t, &t->taken, w->hop, CP_DETOUR_JUMP, taken);
+	if (w->how == CP_DETOUR_BY_PUN)
+		lend(t, w->address, taken);
+	if (!w->pun)
+		return;
+	mark(t, &t->taken, w->pun + 1, CP_DETOUR_JUMP - 1, taken);
+	lend(t, w->pun, !taken && cp_detour_bit(t, &t->taken, w->pun));
 }
 
 static void add_window(struct planning *p, const struct cp_detour_window *w)
@@ -293,23 +305,36 @@ static bool plan_host(struct planning *p, struct cp_detour_window *w)
 	return true;
 }
 
-static enum cp_window_end plan_entry(struct planning *p)
+/* The pun that has lent the byte at `at`; 0: none. */
+static uint64_t lender(const struct cp_detour_text *t, uint64_t at)
 {
-	const struct cp_probe_site *site = &p->sites->sites.items[0];
-	uint64_t at = site->address;
+	if (!cp_detour_bit(t, &t->lent, at))
+		return 0;
+	while (cp_detour_bit(t, &t->lent, at))
+		at--;
+	return at;
+}
+
+/* The window is part of the displacement of the pun at `pun`, if that is not 0. */
+static void share(const struct cp_detour_text *t, struct cp_detour_window *w, uint64_t pun)
+{
+	w->pun = pun;
+	if (pun)
+		t->memory->read(t->memory->ctx, pun + 1, w->behind, sizeof(w->behind));
+}
+
+static enum cp_window_end plan_entry_at(struct planning *p, uint64_t at, uint64_t pun)
+{
 	struct cp_detour_window w;
 	enum cp_window_end end;
-	struct cp_insn insn;
 
-	/* A landing pad stays what it is. */
-	if (cp_decode(p->text->decoder, site->code, site->size, at, &insn) && insn.landing_pad)
-		at += insn.size;
 	end = cp_window_forward(p->text, at, CP_DETOUR_JUMP, &w);
 	if (end != CP_WINDOW_OK &&
 	    cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) != CP_WINDOW_OK)
 		return end;
 	w.sites[0] = (struct cp_detour_window_site){ .number = 0 };
 	w.site_count = 1;
+	share(p->text, &w, pun);
 	if (end != CP_WINDOW_OK) {
 		if (!cp_window_find_hop(p->text, &w))
 			return plan_host(p, &w) ? CP_WINDOW_OK : end;
@@ -320,6 +345,25 @@ static enum cp_window_end plan_entry(struct planning *p)
 		return CP_WINDOW_FIXED;
 	add_window(p, &w);
 	return CP_WINDOW_OK;
+}
+
+static enum cp_window_end plan_entry(struct planning *p)
+{
+	const struct cp_probe_site *site = &p->sites->sites.items[0];
+	uint64_t at = site->address, pun;
+	enum cp_window_end end;
+	struct cp_insn insn;
+
+	/* A landing pad stays what it is. */
+	if (cp_decode(p->text->decoder, site->code, site->size, at, &insn) && insn.landing_pad)
+		at += insn.size;
+	pun = lender(p->text, at);
+	if (pun)
+		lend(p->text, pun, false);
+	end = plan_entry_at(p, at, pun);
+	if (pun && end != CP_WINDOW_OK)
+		lend(p->text, pun, true);
+	return end;
 }
 
 /* A direct jump of 32 bits. */
@@ -352,11 +396,14 @@ static bool grow_entry(struct planning *p, uint64_t last)
 	    last - entry->address >= CP_DETOUR_WINDOW)
 		return false;
 	cp_detour_plan_take(p->text, entry, false);
+	if (entry->pun)
+		lend(p->text, entry->pun, false);
 	ok = cp_window_over(p->text, entry->address, last, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK;
 	if (ok) {
 		cp_detour_plan_trim(&w);
 		w.sites[0] = entry->sites[0];
 		w.site_count = 1;
+		share(p->text, &w, entry->pun);
 		ok = add_sites_inside(p, &w);
 	}
 	if (ok)
@@ -374,16 +421,47 @@ static bool plan_exit_host(struct planning *p, uint32_t number)
 	       plan_host(p, &w);
 }
 
+/* May the window's jump be a part of the displacement of a pun at `at`, before it? */
+static bool may_share(const struct cp_detour_window *w, uint64_t at)
+{
+	if (w->is_host || w->pun)
+		return false;
+	return w->how == CP_DETOUR_BY_JUMP ||
+	       (w->how == CP_DETOUR_BY_HOP &&
+		(w->hop + CP_DETOUR_JUMP <= at || w->hop >= at + CP_DETOUR_JUMP));
+}
+
+/* The function's own window that begins where that displacement is. */
+static struct cp_detour_window *window_behind(const struct planning *p, uint64_t at)
+{
+	struct cp_detour_window *w;
+
+	cp_vec_for_each(&p->plan->windows, w)
+		if (w->address - (at + 1) < CP_DETOUR_JUMP - 1)
+			return may_share(w, at) ? w : NULL;
+	return NULL;
+}
+
 /* Where an instruction of one byte makes a jump of what follows. */
 static bool plan_pun(struct planning *p, uint32_t number)
 {
-	struct cp_detour_window w;
+	uint64_t at = p->sites->sites.items[number].address;
+	struct cp_detour_window *behind = window_behind(p, at), w;
+	size_t known = behind ? behind->address + behind->room - (at + 1) : 0;
+	bool ok;
 
-	if (!cp_window_pun(p->text, p->sites->sites.items[number].address, &w) ||
-	    !add_site(p, &w, number))
-		return false;
-	add_window(p, &w);
-	return true;
+	if (behind)
+		cp_detour_plan_take(p->text, behind, false);
+	ok = cp_window_pun(p->text, at, known, &w) && add_site(p, &w, number);
+	if (behind && ok)
+		share(p->text, behind, at);
+	if (ok)
+		cp_detour_plan_take(p->text, &w, true);
+	if (behind)
+		cp_detour_plan_take(p->text, behind, true);
+	if (ok && !cp_vec_push(&p->plan->windows, w))
+		p->no_memory = true;
+	return ok;
 }
 
 static enum cp_window_end plan_exit(struct planning *p, uint32_t number)

@@ -10,10 +10,12 @@
  *     where 5 bytes can't be had, 2 for a hop to padding near by, or to a host: other
  *             instructions that move away for two jumps, their own and the hop's
  *     where not even that, a pun: one byte makes a jump of it whose displacement are
- *             the 4 bytes behind, which stay as they are. Its target may be anywhere
+ *             the 4 bytes behind, which stay as they are, or have another window's jump
+ *             in them: the next function's entry, another exit (space.h). Its target may
+ *             be anywhere
  *
  * Nothing that may be jumped to is in the middle of a window, and no two windows
- * share a byte. Entry and exit of a small function may be in one window; where both
+ * share a byte otherwise. Entry and exit of a small function may be in one window; where both
  * are at the same instruction (a function that is a single jump), that is one record.
  */
 #ifndef CP_DETOUR_PLAN_H

@@ -17,6 +17,7 @@
 
 struct gap {
 	uint64_t start, end;
+	bool last;
 };
 
 struct chunk {
@@ -40,6 +41,7 @@ struct cp_detour_space {
 	CP_VEC(struct chunk *) order; /* the same, as they came, */
 	CP_VEC(uint64_t) addresses; /* and where they are */
 	struct found found[FOUND];
+	bool last; /* what is last may be taken */
 };
 
 struct cp_detour_space *cp_detour_space_create(void)
@@ -62,11 +64,21 @@ void cp_detour_space_destroy(struct cp_detour_space *space)
 	free(space);
 }
 
-bool cp_detour_space_add(struct cp_detour_space *space, uint64_t start, uint64_t end)
+static bool add_gap(struct cp_detour_space *s, uint64_t start, uint64_t end, bool last)
 {
 	start = (start + CP_DETOUR_CHUNK - 1) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
 	end &= ~(uint64_t)(CP_DETOUR_CHUNK - 1);
-	return start >= end || cp_vec_push(&space->gaps, (struct gap){ start, end });
+	return start >= end || cp_vec_push(&s->gaps, (struct gap){ start, end, last });
+}
+
+bool cp_detour_space_add(struct cp_detour_space *space, uint64_t start, uint64_t end)
+{
+	return add_gap(space, start, end, false);
+}
+
+bool cp_detour_space_add_last(struct cp_detour_space *space, uint64_t start, uint64_t end)
+{
+	return add_gap(space, start, end, true);
 }
 
 size_t cp_detour_space_chunks(const struct cp_detour_space *space, const uint64_t **ret)
@@ -251,6 +263,8 @@ static uint64_t search(struct cp_detour_space *s, uint64_t low, uint64_t high, s
 		uint64_t at = g->start > low ? g->start : low;
 		uint64_t end = g->end < high ? g->end : high, more;
 
+		if (g->last && !s->last)
+			continue;
 		while (at < end && end - at >= size && tries++ < MAX_TRIES) {
 			more = until_matches((uint32_t)(at - base), mask, value);
 			if (more > end - at || end - at - more < size)
@@ -398,6 +412,28 @@ static bool fill(const struct cp_detour_window *w, struct cp_detour_write *jump)
 	return true;
 }
 
+/* A stub at `at` itself. */
+static bool place_stub_at(struct cp_detour_space *s, uint64_t at, uint64_t to,
+			  struct cp_detour_write *stub)
+{
+	size_t size = stub_size(at, at, to);
+	bool ok;
+
+	s->last = true;
+	ok = take(s, at, at + size, size, 0, 0, 0) != 0;
+	s->last = false;
+	if (ok)
+		put_stub(stub, at, to, size);
+	return ok;
+}
+
+static void give_back(struct cp_detour_space *s, struct cp_detour_write *stub)
+{
+	if (stub->size)
+		unuse(s, stub->at, stub->size);
+	stub->size = 0;
+}
+
 static bool place_hop(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
 		      uint64_t bias, struct cp_detour_placed *ret)
 {
@@ -420,19 +456,139 @@ static bool place_change(const struct cp_detour_window *w, uint64_t at,
 	return displacement == distance;
 }
 
-static bool place_pun(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
-		      uint64_t bias, struct cp_detour_placed *ret)
+/* ---- puns ---- */
+
+#define LENT (CP_DETOUR_JUMP - 1)
+#define TRAP 0xccu
+
+/* Where a pun leads to whose displacement that is. */
+static uint64_t target_of(uint64_t pun, const uint8_t displacement[LENT])
 {
-	uint64_t target = w->hop + bias;
-	size_t size = stub_size(target, target, ret->at);
+	int32_t distance;
+
+	memcpy(&distance, displacement, sizeof(distance));
+	return pun + CP_DETOUR_JUMP + (uint64_t)(int64_t)distance;
+}
+
+static bool place_pun(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
+		      struct cp_detour_placed *ret)
+{
+	uint8_t bytes[LENT];
 
 	ret->window.at = at;
 	ret->window.size = 1;
 	ret->window.code[0] = 0xe9;
-	if (!take(s, target, target + size, size, 0, 0, 0))
+	memcpy(bytes, w->behind, sizeof(bytes));
+	bytes[0] = TRAP;
+	return place_stub_at(s, target_of(at, w->behind), ret->at, &ret->stub) &&
+	       (w->behind[0] == TRAP ||
+		place_stub_at(s, target_of(at, bytes), ret->at, &ret->lent[0]));
+}
+
+/* Stubs for all that the displacement of the pun before the window is while its jump comes
+ * and goes. */
+static bool place_lent(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t bias,
+		       struct cp_detour_placed *ret)
+{
+	const uint64_t pun = w->pun + bias, to = target_of(pun, w->behind);
+	const size_t offset = (size_t)(w->address - w->pun - 1);
+	size_t size = ret->window.size < LENT - offset ? ret->window.size : LENT - offset, i;
+	uint8_t bytes[CP_DETOUR_LENT][LENT];
+	bool ok = true;
+
+	for (i = 0; i < CP_DETOUR_LENT; i++)
+		memcpy(bytes[i], w->behind, LENT);
+	memcpy(bytes[0] + offset, ret->window.code, size);
+	memcpy(bytes[1] + offset, ret->window.code, size);
+	bytes[1][offset] = TRAP;
+	bytes[2][offset] = TRAP;
+	for (i = 0; ok && i < CP_DETOUR_LENT; i++) {
+		/* A breakpoint where the displacement begins is the pun's own to serve. */
+		if (!memcmp(bytes[i], w->behind, LENT) || (i == 2 && !offset) ||
+		    (i == 2 && !memcmp(bytes[2], bytes[1], LENT)))
+			continue;
+		ok = place_stub_at(s, target_of(pun, bytes[i]), to, &ret->lent[i]);
+	}
+	for (i = 0; !ok && i < CP_DETOUR_LENT; i++)
+		give_back(s, &ret->lent[i]);
+	return ok;
+}
+
+static bool any_gap(const struct cp_detour_space *s, uint64_t low, uint64_t size)
+{
+	const struct gap *g;
+
+	cp_vec_for_each(&s->gaps, g)
+		if (!g->last && g->start < low + size && g->end > low)
+			return true;
+	return false;
+}
+
+/* With these bytes of the displacement given, too, which are among the pun's. */
+static bool place_given(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t bias,
+			const struct cp_detour_landing *landing, struct cp_detour_placed *ret)
+{
+	if (!place_stub(s, landing, w->address + bias, ret, &ret->window))
 		return false;
-	put_stub(&ret->stub, target, ret->at, size);
-	return true;
+	if (place_lent(s, w, bias, ret))
+		return true;
+	give_back(s, &ret->stub);
+	return false;
+}
+
+/* The pun's highest byte says where its stubs are: within 16 MB, of which `high` is the number.
+ * The jump has that byte as the one number `top` of its own displacement; those below are
+ * chosen alike for all, so that what is side by side has its stubs side by side. */
+static bool place_high(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t bias,
+		       struct cp_detour_landing landing, unsigned top, uint8_t high,
+		       struct cp_detour_placed *ret)
+{
+	static const uint8_t fills[] = { 0x80, 0x9a, 0xb4, 0xd8, 0x40, 0x20 };
+	const uint64_t from = w->pun + bias + (uint64_t)((int64_t)(int8_t)high * (1 << 24));
+	struct cp_detour_landing l;
+	unsigned i, k;
+
+	if (!any_gap(s, from, UINT64_C(1) << 25) ||
+	    (landing.mask >> (8 * top) & 0xff && (uint8_t)(landing.value >> (8 * top)) != high))
+		return false;
+	for (k = 0; k < CP_ARRAY_SIZE(fills); k++) {
+		l = landing;
+		for (i = 0; i <= top; i++) {
+			if (l.mask >> (8 * i) & 0xff)
+				continue;
+			l.mask |= UINT32_C(0xff) << (8 * i);
+			l.value |= (uint32_t)(i == top ? high : fills[k]) << (8 * i);
+		}
+		if (place_given(s, w, bias, &l, ret))
+			return true;
+	}
+	return false;
+}
+
+/* A jump that is a part of a pun's displacement. */
+static bool place_shared(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t bias,
+			 struct cp_detour_placed *ret)
+{
+	struct cp_detour_landing ways[CP_DETOUR_LANDINGS];
+	size_t count = cp_detour_landings(w->begins, w->room, ways), i;
+	const int last = (int)(LENT - (w->address - w->pun)); /* of the jump's bytes */
+	unsigned n;
+
+	for (i = 0; i < count; i++) {
+		int top = last - ways[i].prefixes - 1;
+
+		if (top < 0) {
+			if (place_given(s, w, bias, &ways[i], ret))
+				return true;
+			continue;
+		}
+		/* From 1 GB below it downwards, up to it, and above. */
+		for (n = 0; n < 256; n++)
+			if (place_high(s, w, bias, ways[i], (unsigned)top,
+				       (uint8_t)(n < 64 ? 0xbf - n : 0xc0 + (n - 64)), ret))
+				return true;
+	}
+	return false;
 }
 
 bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
@@ -456,17 +612,22 @@ bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
 	ret->size = (uint16_t)cp_detour_make(arch, detour, ret->at, rings, ret->code, ret->enter);
 	switch (ret->size ? (enum cp_detour_how)window->how : CP_DETOUR_HOWS) {
 	case CP_DETOUR_BY_JUMP:
-		ok = place_jump(space, window->begins, window->room, at, ret, &ret->window) &&
-		     fill(window, &ret->window);
+		if (window->pun)
+			ok = place_shared(space, window, bias, ret);
+		else
+			ok = place_jump(space, window->begins, window->room, at, ret,
+					&ret->window) &&
+			     fill(window, &ret->window);
 		break;
 	case CP_DETOUR_BY_HOP:
-		ok = place_hop(space, window, at, bias, ret);
+		ok = place_hop(space, window, at, bias, ret) &&
+		     (!window->pun || place_lent(space, window, bias, ret));
 		break;
 	case CP_DETOUR_BY_CHANGE:
 		ok = place_change(window, at, ret);
 		break;
 	case CP_DETOUR_BY_PUN:
-		ok = place_pun(space, window, at, bias, ret);
+		ok = place_pun(space, window, at, ret);
 		break;
 	case CP_DETOUR_HOWS:
 		break;
@@ -478,7 +639,12 @@ bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
 
 void cp_detour_unplace(struct cp_detour_space *space, const struct cp_detour_placed *placed)
 {
+	size_t i;
+
 	unuse(space, placed->at, placed->size);
 	if (placed->stub.size)
 		unuse(space, placed->stub.at, placed->stub.size);
+	for (i = 0; i < CP_DETOUR_LENT; i++)
+		if (placed->lent[i].size)
+			unuse(space, placed->lent[i].at, placed->lent[i].size);
 }

@@ -12,6 +12,16 @@
  *
  * A stub is a jump to the code, where such a displacement leads to. Memory is used in
  * chunks, which the tracer maps before anything is written there. Pure.
+ *
+ * A pun's displacement may have another window in it, whose bytes change while threads
+ * come by. It has a stub wherever it leads to meanwhile:
+ *
+ *     c3 │ 55 48 89 e5 ...        e9 as it is             the pun's own stub
+ *     e9 │ cc 48 89 e5 ...        a breakpoint behind it  another one of the pun
+ *     e9 │ cc d0 d1 d2 d3         and the jump's bytes    \ two of that window's, to where
+ *     e9 │ e9 d0 d1 d2 d3         the jump                / the pun's own would be
+ *
+ * So either comes and goes without the other.
  */
 #ifndef CP_DETOUR_SPACE_H
 #define CP_DETOUR_SPACE_H
@@ -27,6 +37,8 @@ void cp_detour_space_destroy(struct cp_detour_space *space);
 
 /* Nothing is mapped there, and nothing will be: in ascending order. */
 bool cp_detour_space_add(struct cp_detour_space *space, uint64_t start, uint64_t end);
+/* The same, but only for what can be nowhere else: something may be mapped there soon. */
+bool cp_detour_space_add_last(struct cp_detour_space *space, uint64_t start, uint64_t end);
 /* Room for code, within reach of an image at `near` and of all other code for it: for
  * what detours share. 0: none. */
 uint64_t cp_detour_space_take(struct cp_detour_space *space, uint64_t near, size_t size);
@@ -41,11 +53,15 @@ struct cp_detour_write {
 };
 
 /* A detour with its place, and what has to be written for it, in this order: the code,
- * the stub, the hop's jump, all of which nobody runs into yet, then the window. */
+ * the stubs, the hop's jump, all of which nobody runs into yet, then the window. */
+#define CP_DETOUR_LENT 3
 struct cp_detour_placed {
 	uint64_t at; /* of the code; */
 	uint16_t size;
 	struct cp_detour_write stub, hop, window; /* size 0: there is none */
+	/* Further stubs: of a pun, or of the one that shares its displacement with the window,
+	 * to which those lead. */
+	struct cp_detour_write lent[CP_DETOUR_LENT];
 	uint8_t code[CP_DETOUR_CODE_MAX];
 	uint64_t enter[CP_DETOUR_WINDOW]; /* of cp_detour_make() */
 };

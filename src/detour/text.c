@@ -207,7 +207,7 @@ static CP_ERROR begin(const struct cp_arch *arch, struct cp_decoder *decoder,
 	size = t->end - t->start;
 	if (!make_bits(&t->code, size) || !make_bits(&t->starts, size) ||
 	    !make_bits(&t->leads, size) || !make_bits(&t->taken, size) ||
-	    !make_bits(&t->returns, size)) {
+	    !make_bits(&t->lent, size) || !make_bits(&t->returns, size)) {
 		cp_detour_text_destroy(t);
 		return cp_error_nomem();
 	}
@@ -286,6 +286,7 @@ void cp_detour_text_destroy(struct cp_detour_text *text)
 	free(text->starts.words);
 	free(text->leads.words);
 	free(text->taken.words);
+	free(text->lent.words);
 	free(text->returns.words);
 	free(text);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is known of an image's code before any of it is replaced, three bits a byte:
+ * What is known of an image's code before any of it is replaced, four bits a byte:
  *
  *     starts   an instruction begins here
  *     leads    something may lead here: no window has this in its middle
  *     taken    a window, or a jump in padding, has it already
+ *     lent     the displacement of a pun (plan.h), which one other window may share
  *
  * Leads are taken for more than they are: targets of jumps, what follows a call, what
  * an instruction or a word of data says that could be an address, symbols, landing
@@ -27,7 +28,7 @@ struct cp_detour_text {
 	const struct cp_reader *memory; /* borrowed: link-time addresses, without our jumps */
 	uint64_t start, end; /* link-time */
 	struct cp_detour_bits code; /* in a function */
-	struct cp_detour_bits starts, leads, taken;
+	struct cp_detour_bits starts, leads, taken, lent;
 	struct cp_detour_bits returns; /* a call returns here */
 };
 
@@ -67,6 +68,15 @@ static inline void cp_detour_set(const struct cp_detour_text *text, struct cp_de
 
 	if (at < text->end - text->start)
 		bits->words[at / 64] |= UINT64_C(1) << (at % 64);
+}
+
+static inline void cp_detour_clear(const struct cp_detour_text *text, struct cp_detour_bits *bits,
+				   uint64_t address)
+{
+	uint64_t at = address - text->start;
+
+	if (at < text->end - text->start)
+		bits->words[at / 64] &= ~(UINT64_C(1) << (at % 64));
 }
 
 #endif

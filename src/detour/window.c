@@ -12,7 +12,7 @@ bool cp_window_is_free(const struct cp_detour_text *t, uint64_t at, size_t size)
 	size_t i;
 
 	for (i = 0; i < size; i++) {
-		if (cp_detour_bit(t, &t->taken, at + i))
+		if (cp_detour_bit(t, &t->taken, at + i) || cp_detour_bit(t, &t->lent, at + i))
 			return false;
 	}
 	return true;
@@ -278,7 +278,7 @@ bool cp_window_host(const struct cp_detour_text *text, uint64_t address, size_t 
 
 /* ---- puns ---- */
 
-bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,
+bool cp_window_pun(const struct cp_detour_text *text, uint64_t address, size_t known,
 		   struct cp_detour_window *ret)
 {
 	struct cp_detour_window w = { .address = address, .how = CP_DETOUR_BY_PUN };
@@ -286,14 +286,16 @@ bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,
 	struct cp_insn insn;
 	int32_t displacement;
 
-	/* All that it says stays where it is, for ever: no data. */
+	/* All that it says stays where it is, or is another window: no data. */
 	if (add(text, &w, &insn) != CP_WINDOW_OK ||
 	    !cp_window_is_free(text, address, CP_DETOUR_JUMP) ||
 	    finish(text, &w, &insn, 1) != CP_WINDOW_OK ||
 	    text->memory->read(text->memory->ctx, address, code, sizeof(code)) != sizeof(code) ||
-	    !cp_detour_bit(text, &text->code, address + CP_DETOUR_JUMP - 1))
+	    (known < CP_DETOUR_JUMP - 1 &&
+	     !cp_detour_bit(text, &text->code, address + CP_DETOUR_JUMP - 1)))
 		return false;
-	memcpy(&displacement, code + 1, sizeof(displacement));
+	memcpy(w.behind, code + 1, sizeof(w.behind));
+	memcpy(&displacement, w.behind, sizeof(displacement));
 	w.hop = address + CP_DETOUR_JUMP + (uint64_t)(int64_t)displacement;
 	*ret = w;
 	return true;

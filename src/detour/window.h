@@ -30,6 +30,10 @@ struct cp_detour_window_site {
 struct cp_detour_window {
 	uint64_t address; /* link-time */
 	uint64_t hop; /* where its jump leads to, if that is not free */
+	uint64_t pun; /* of another window, whose jump's displacement has bytes of this one's
+			 jump; 0: none */
+	uint8_t behind[CP_DETOUR_JUMP - 1]; /* of that pun, or of this one: its displacement as
+					       long as nothing else is replaced */
 	uint8_t how; /* enum cp_detour_how */
 	uint8_t size; /* bytes of instructions */
 	uint8_t room; /* bytes that may be replaced: with padding behind */
@@ -80,8 +84,9 @@ uint64_t cp_window_entry_end(const struct cp_detour_text *text, uint64_t entry);
 #define CP_WINDOW_HOST_MAX (CP_DETOUR_FILLED + CP_DETOUR_JUMP)
 bool cp_window_host(const struct cp_detour_text *text, uint64_t address, size_t want,
 		    struct cp_detour_window *window, struct cp_detour_window *host_ret);
-/* The one instruction at `address`, of which a jump is made by its first byte. */
-bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,
+/* The one instruction at `address`, of which a jump is made by its first byte. `known`: of
+ * its displacement, all that is no data. */
+bool cp_window_pun(const struct cp_detour_text *text, uint64_t address, size_t known,
 		   struct cp_detour_window *ret);
 
 #endif

@@ -33,6 +33,83 @@ same() {
 	[ "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" -lt 30 ]
 	# A fault of what the jump reads is the program's, at the jump.
 	"$CPROF" run -q -o faults.data --max-rate=0 --fast -t program -- "$TRACEES/tails" --mode=faults
+	# A function whose end has no room but the next one's beginning, and that, too; and one
+	# before what has a breakpoint.
+	neighbours
+	same -t 'lends,borrows,before,computes' -- ./neighbours
+	"$CPROF" report --json fast.data |
+		jq -e '.overhead | .fast_functions == 3 and .call_stops > 2999 and .call_stops < 4000'
+	same -t lends,before -- ./neighbours
+	"$CPROF" report --json fast.data | jq -e '.overhead | .fast_functions == 2 and .call_stops < 1000'
+}
+
+neighbours() {
+	cat >neighbours.S <<-'END'
+		.macro fun name
+		.globl \name
+		.type \name, @function
+		\name:
+		.endm
+		.macro end name
+		.size \name, . - \name
+		.endm
+		.text
+		fun main
+			push %rbx
+			mov $1000, %ebx
+		1:	mov %ebx, %edi
+			and $1, %edi
+			call lends
+			mov %eax, %edi
+			call borrows
+			call before
+			call computes
+			dec %ebx
+			jnz 1b
+			xor %eax, %eax
+			pop %rbx
+			ret
+		end main
+		.p2align 4
+		fun lends
+			test %edi, %edi
+			mov $1, %eax
+			je 1f
+			imul %edi, %eax
+			add $3, %eax
+		1:	ret
+		end lends
+		fun borrows
+			push %rbp
+			mov %rsp, %rbp
+			sub $16, %rsp
+			mov %edi, -4(%rbp)
+			mov -4(%rbp), %eax
+			leave
+			ret
+		end borrows
+		.p2align 4
+		fun before
+			test %edi, %edi
+			mov $1, %eax
+			je 1f
+			imul %edi, %eax
+			add $3, %eax
+		1:	ret
+		end before
+		fun computes
+			push %rbp
+			mov %rsp, %rbp
+			lea 1f(%rip), %rdx
+			jmp *%rdx
+		1:	mov %edi, %eax
+			leave
+			ret
+		end computes
+		.p2align 4
+		.section .note.GNU-stack, "", @progbits
+	END
+	gcc -o neighbours neighbours.S
 }
 
 @test "stacks of coroutines, signal handlers and forked children" {

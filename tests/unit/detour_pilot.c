@@ -303,12 +303,16 @@ static void add_pieces(const struct pilot *p, struct pieces *pieces)
 {
 	uint8_t slow[CP_DETOUR_SLOW_MAX];
 	struct pilot_window **w;
+	unsigned i;
 
 	add_piece(pieces, p->rings.slow, slow, cp_detour_slow(&cp_arch_x86_64, &p->rings, slow));
 	cp_vec_for_each(&p->windows, w) {
 		add_piece(pieces, (*w)->placed.at, (*w)->placed.code, (*w)->placed.size);
 		add_piece(pieces, (*w)->placed.stub.at, (*w)->placed.stub.code,
 			  (*w)->placed.stub.size);
+		for (i = 0; i < CP_DETOUR_LENT; i++)
+			add_piece(pieces, (*w)->placed.lent[i].at, (*w)->placed.lent[i].code,
+				  (*w)->placed.lent[i].size);
 	}
 }
 

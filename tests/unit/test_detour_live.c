@@ -267,7 +267,7 @@ static void keep_replaced(const struct cp_detour_write *w)
 static void write_code(void)
 {
 	const uint64_t *chunks;
-	size_t count = cp_detour_space_chunks(all.space, &chunks), i;
+	size_t count = cp_detour_space_chunks(all.space, &chunks), i, k;
 
 	for (i = 0; i < count; i++) {
 		void *p =
@@ -283,6 +283,8 @@ static void write_code(void)
 		memcpy((void *)p->at, p->code, p->size);
 		if (p->stub.size)
 			memcpy((void *)p->stub.at, p->stub.code, p->stub.size);
+		for (k = 0; k < CP_DETOUR_LENT; k++)
+			memcpy((void *)p->lent[k].at, p->lent[k].code, p->lent[k].size);
 		keep_replaced(&p->hop);
 		keep_replaced(&p->window);
 	}

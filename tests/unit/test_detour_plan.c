@@ -11,7 +11,8 @@
 #include "detour/space.h"
 
 /* j jump, h hop, c changed displacement, p pun, a host has no sites; offset and bytes; sites and where in
- * the window they are, + for a jump that is taken. Or why there are none. */
+ * the window they are, + for a jump that is taken; s and the pun whose displacement it shares. Or why
+ * there are none. */
 static const struct {
 	const char *name, *plan;
 } expected[] = {
@@ -35,6 +36,9 @@ static const struct {
 	{ "addressed", "the instruction of one of its ends is jumped to" },
 	{ "jumps_through", "j0+5 0@0 j5+6 1@0" },
 	{ "conditional_inside", "j0+9 0@0 1@2+ j9+1 2@0" },
+	{ "lends", "j0+7 0@0 p15+1 1@0" },
+	{ "borrows", "j0+8 0@0 s-1 j11+5 1@4" },
+	{ "two_rets", "j0+7 0@0 p17+1 1@0 j18+1 2@0 s17" },
 };
 
 static void describe(const struct cp_probe_function *f, const struct cp_detour_plan *plan, char *to,
@@ -54,6 +58,8 @@ static void describe(const struct cp_probe_function *f, const struct cp_detour_p
 		for (i = 0; i < w->site_count; i++)
 			n += (size_t)snprintf(to + n, size - n, " %u@%u%s", w->sites[i].number,
 					      w->sites[i].before, w->sites[i].taken ? "+" : "");
+		if (w->pun)
+			n += (size_t)snprintf(to + n, size - n, " s%d", (int)(w->pun - f->address));
 	}
 }
 
@@ -245,6 +251,90 @@ static void test_places(uint64_t text, const uint64_t gaps[2][2], size_t most_re
 	cp_detour_space_destroy(space);
 }
 
+/* Where stubs lead from `at` in the end; 0: nowhere. */
+static uint64_t through_stubs(uint64_t at)
+{
+	const struct cp_detour_write *stub, *of[CP_DETOUR_LENT + 1];
+	size_t i, k;
+	int jumps;
+
+	for (jumps = 0; jumps < 3; jumps++) {
+		for (stub = NULL, i = 0; !stub && i < 2; i++) {
+			of[CP_DETOUR_LENT] = &placed[i].stub;
+			for (k = 0; k < CP_DETOUR_LENT; k++)
+				of[k] = &placed[i].lent[k];
+			for (k = 0; !stub && k < CP_ARRAY_SIZE(of); k++)
+				if (of[k]->size && of[k]->at == at)
+					stub = of[k];
+		}
+		if (!stub)
+			return jumps ? at : 0;
+		at = target(stub->code, stub->at);
+	}
+	return 0;
+}
+
+/* A pun leads to its code whatever of the jump stands in its displacement. */
+static void check_lent(uint64_t pun, const uint8_t text[8], unsigned offset)
+{
+	const struct cp_detour_write *jump = &placed[1].window;
+	uint8_t bytes[CP_DETOUR_FILLED + 8];
+	unsigned step;
+
+	for (step = 0; step < 4; step++) {
+		memcpy(bytes, text, 8);
+		bytes[0] = 0xe9;
+		if (step >= 2)
+			memcpy(bytes + 1 + offset, jump->code, jump->size);
+		if (step == 1 || step == 2)
+			bytes[1 + offset] = 0xcc;
+		CHECK_U64(through_stubs(target(bytes, pun)), placed[0].at);
+	}
+}
+
+static void test_lent(uint64_t text, const uint64_t gaps[2][2], size_t most_refused)
+{
+	struct cp_detour_space *space = cp_detour_space_create();
+	struct cp_detour_rings rings = { .zero = 0x10000000, .log = 20 };
+	const uint8_t code[8] = { 0xc3, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec };
+	const uint64_t *chunks;
+	size_t i, k, refused = 0;
+
+	CHECK(cp_detour_space_add(space, gaps[0][0], gaps[0][1]));
+	CHECK(cp_detour_space_add(space, gaps[1][0], gaps[1][1]));
+	rings.slow = cp_detour_space_take(space, text, CP_DETOUR_SLOW_MAX);
+	for (i = 0; i < 1000; i++) {
+		/* In the middle of a pun's displacement it is later, and more of that given. */
+		unsigned offset = i % 8 ? 0 : i / 8 % 3;
+		struct cp_detour_window w[2] = {
+			{ .address = text + 32 * i, .how = CP_DETOUR_BY_PUN, .size = 1, .room = 1 },
+			{ .address = text + 32 * i + 1 + offset,
+			  .pun = text + 32 * i,
+			  .size = 8,
+			  .room = (uint8_t)(5 + random32() % 4),
+			  .begins = random32() & 0x1e }
+		};
+		struct cp_detour d;
+
+		for (k = 0; k < 2; k++) {
+			memcpy(w[k].behind, code + 1, sizeof(w[k].behind));
+			memset(w[k].code, 0x90, sizeof(w[k].code));
+			cp_detour_of_window(&w[k], &d);
+			d.record_count = 1;
+			if (!cp_detour_place(space, &cp_arch_x86_64, &d, &w[k], 0, &rings,
+					     &placed[k]))
+				break;
+		}
+		if (k == 2)
+			check_lent(w[0].address, code, offset);
+		refused += k < 2;
+	}
+	printf("%zu of 1000 windows in puns refused, %zu chunks\n", refused,
+	       cp_detour_space_chunks(space, &chunks));
+	CHECK(refused <= most_refused);
+	cp_detour_space_destroy(space);
+}
+
 /* Code fills chunk after chunk, and what is given back is used again. */
 static void test_filled(void)
 {
@@ -327,6 +417,7 @@ int main(int argc, char **argv)
 	/* Where all four bytes are given there is one place, which others may have. */
 	test_places(0x555555554000, around, 15);
 	test_places(0x400000, above, 15);
+	test_lent(0x555555554000, around, 150);
 	test_apart(0x555555554000, around);
 	test_apart(0x400000, above);
 	/* Only windows with nothing at offset 4 have a place then. */

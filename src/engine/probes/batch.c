@@ -101,22 +101,27 @@ static void push(struct engine_batch *b, const struct cp_site *site, const uint8
 	b->code.count += CP_SLOT_SIZE;
 }
 
-/* Where a detour is in the way of a breakpoint, its function has breakpoints, too. */
+/* Where detours are in the way of a breakpoint, their functions have breakpoints, too. */
 static void make_way(struct engine_batch *b, const struct cp_site *site)
 {
 	const cprof_session *s = b->image->process->session;
 	uint64_t address = site->address - b->image->bias;
-	uint32_t number = engine_detours_at(b->image, address);
+	uint32_t number;
+	int i;
 
-	if (number == ENGINE_NO_FUNCTION)
-		return;
-	if (number == ENGINE_COUNTED) {
-		engine_each_family(s, f, yield)
-			f->yield(b->image, address, 1);
-		return;
+	/* A window, and the pun whose displacement it is in. */
+	for (i = 0; i < 2; i++) {
+		number = engine_detours_at(b->image, address);
+		if (number == ENGINE_NO_FUNCTION)
+			return;
+		if (number == ENGINE_COUNTED) {
+			engine_each_family(s, f, yield)
+				f->yield(b->image, address, 1);
+			return;
+		}
+		engine_detours_yield(b->image, number);
+		b->failed |= !cp_vec_push(&b->yielded, number);
 	}
-	engine_detours_yield(b->image, number);
-	b->failed |= !cp_vec_push(&b->yielded, number);
 }
 
 bool engine_batch_put(struct engine_batch *b, struct cp_site *out, const uint8_t *code, size_t size)

@@ -125,21 +125,17 @@ void engine_detours_copy(cprof_image *image, const cprof_image *from)
 			return;
 }
 
+/* What is there may overlap with the displacement of a pun, and with nothing else. */
+#define OVERLAPS 3
+
 uint32_t engine_detours_at(const cprof_image *image, uint64_t address)
 {
-	size_t low = 0, high = image->jumps.count;
+	size_t i = cp_vec_partition(&image->jumps, j, (j)->start <= address), n;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (image->jumps.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < image->jumps.count && image->jumps.items[low].start <= address
-		       ? image->jumps.items[low].traced
-		       : ENGINE_NO_FUNCTION;
+	for (n = 0; n < OVERLAPS && i-- > 0; n++)
+		if (address < image->jumps.items[i].end)
+			return image->jumps.items[i].traced;
+	return ENGINE_NO_FUNCTION;
 }
 
 static bool forget_jumps(cprof_image *image, uint32_t number)
@@ -211,14 +207,15 @@ static bool any_in(const struct beside *b, uint64_t start, size_t size)
 	return low < b->others.count && b->others.items[low] - start < size;
 }
 
-/* Bytes that have to stay as a window makes them: those behind a pun's first are the
- * distance that it jumps. */
+/* Bytes that have to stay as a window makes them. */
 static size_t bytes_of(const struct cp_detour_window *w)
 {
-	size_t size = w->room > w->size ? w->room : w->size;
-
-	return w->how == CP_DETOUR_BY_PUN && size < CP_DETOUR_JUMP ? CP_DETOUR_JUMP : size;
+	return w->room > w->size ? w->room : w->size;
 }
+
+/* Those behind a pun's first byte are the distance that it jumps. Where they begin there may be
+ * a breakpoint (detour/space.h). */
+#define DISTANCE 2
 
 static bool is_disturbed(const struct beside *b, const struct engine_traced *t)
 {
@@ -226,7 +223,9 @@ static bool is_disturbed(const struct beside *b, const struct engine_traced *t)
 
 	cp_vec_for_each(&t->windows->windows, w) {
 		if (any_in(b, w->address, bytes_of(w)) ||
-		    (w->how == CP_DETOUR_BY_HOP && any_in(b, w->hop, CP_DETOUR_JUMP)))
+		    (w->how == CP_DETOUR_BY_HOP && any_in(b, w->hop, CP_DETOUR_JUMP)) ||
+		    (w->how == CP_DETOUR_BY_PUN &&
+		     any_in(b, w->address + DISTANCE, CP_DETOUR_JUMP - DISTANCE)))
 			return true;
 	}
 	return false;
@@ -369,7 +368,7 @@ static int make_functions(struct engine_making *m, const struct engine_numbers *
 	return errnum;
 }
 
-static int make(struct engine_making *m, const struct engine_numbers *numbers)
+static int try_make(struct engine_making *m, const struct engine_numbers *numbers)
 {
 	int errnum;
 
@@ -383,6 +382,21 @@ static int make(struct engine_making *m, const struct engine_numbers *numbers)
 	if (!errnum && !m->sent) /* what all of them share leads nowhere alone */
 		m->sites->items.count = 0;
 	return errnum;
+}
+
+/* Where the program has mapped something meanwhile: once more, farther away from that. */
+static int make(struct engine_making *m, const struct engine_numbers *numbers)
+{
+	const struct engine_making begun = *m;
+	int errnum = try_make(m, numbers);
+
+	if (errnum != EEXIST)
+		return errnum;
+	engine_making_free(m);
+	*m = begun;
+	m->careful = true;
+	m->sites->items.count = 0;
+	return try_make(m, numbers);
 }
 
 static bool any_suits(const cprof_session *s, const struct engine_numbers *numbers)
@@ -414,17 +428,23 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+static bool keep_jump(cprof_image *image, uint32_t number, uint64_t start, uint64_t size)
+{
+	const struct engine_jump jump = { start, start + size, number, 0 };
+
+	return cp_vec_push(&image->jumps, jump);
+}
+
 static bool keep_window(cprof_image *image, uint32_t number, const struct cp_detour_window *w)
 {
-	struct engine_jump jump = { w->address, w->address + bytes_of(w), number, 0 };
+	bool ok = keep_jump(image, number, w->address, bytes_of(w));
 
-	if (!cp_vec_push(&image->jumps, jump))
-		return false;
-	if (w->how != CP_DETOUR_BY_HOP)
-		return true;
-	jump.start = w->hop;
-	jump.end = w->hop + CP_DETOUR_JUMP;
-	return cp_vec_push(&image->jumps, jump);
+	if (w->how == CP_DETOUR_BY_HOP)
+		ok = ok && keep_jump(image, number, w->hop, CP_DETOUR_JUMP);
+	if (w->how == CP_DETOUR_BY_PUN)
+		ok = ok &&
+		     keep_jump(image, number, w->address + DISTANCE, CP_DETOUR_JUMP - DISTANCE);
+	return ok;
 }
 
 /* Notes which functions have detours, and where nothing else may stand. */

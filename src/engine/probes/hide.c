@@ -78,12 +78,13 @@ static void hide_placed(const cprof_image *image, const struct piece *piece)
 	}
 }
 
-/* The same of the jumps of detours. */
+/* The same of the jumps of detours; of two before one may end behind it (detours.c). */
 static void hide_jumps(const cprof_image *image, const struct piece *piece)
 {
 	size_t i = cp_vec_partition(&image->jumps, jump, jump->end <= piece->start);
 
-	for (; i < image->jumps.count && image->jumps.items[i].start < piece->end; i++)
+	for (i -= i < 2 ? i : 2; i < image->jumps.count && image->jumps.items[i].start < piece->end;
+	     i++)
 		show(piece, image->jumps.items[i].start,
 		     (size_t)(image->jumps.items[i].end - image->jumps.items[i].start));
 }

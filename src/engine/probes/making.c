@@ -10,6 +10,7 @@
 
 /* Below mappings but our own, where the kernel puts new ones. */
 #define MARGIN (UINT64_C(256) << 20)
+#define LAST_MARGIN (UINT64_C(16) << 20) /* of what is wanted for want of any other place */
 #define FAR (UINT64_C(4) << 30) /* farther than any reach */
 #define STEP (UINT64_C(64) << 20)
 #define SMALL_MARGIN (UINT64_C(64) << 10) /* of low addresses, where it puts none unasked */
@@ -39,17 +40,28 @@ static bool add_above_heap(struct cp_detour_space *space, uint64_t start, uint64
 	return ok && (far == end || cp_detour_space_add(space, far, end));
 }
 
+/* What the margin leaves out. */
+static bool add_last(struct cp_detour_space *space, const struct engine_gap *gap, uint64_t from)
+{
+	uint64_t end = gap->until > LAST_MARGIN ? gap->until - LAST_MARGIN : 0;
+
+	from = from > gap->start ? from : gap->start;
+	end = end < gap->end ? end : gap->end;
+	return end <= from || cp_detour_space_add_last(space, from, end);
+}
+
 static bool add_gap(void *ctx, const struct engine_gap *gap)
 {
-	struct cp_detour_space *space = ctx;
+	struct engine_making *m = ctx;
+	struct cp_detour_space *space = m->space;
 	uint64_t margin = gap->end <= UINT64_C(1) << 32 ? SMALL_MARGIN : MARGIN;
 	uint64_t end = gap->until > margin ? gap->until - margin : 0;
 
 	end = end < gap->end ? end : gap->end;
-	if (end <= gap->start)
-		return true;
-	return gap->above_heap ? add_above_heap(space, gap->start, end)
-			       : cp_detour_space_add(space, gap->start, end);
+	if (end > gap->start && !(gap->above_heap ? add_above_heap(space, gap->start, end)
+						  : cp_detour_space_add(space, gap->start, end)))
+		return false;
+	return m->careful || add_last(space, gap, end);
 }
 
 void engine_making_piece(struct engine_making *m, uint64_t at, const uint8_t *code, uint32_t size)
@@ -166,6 +178,12 @@ static void add_code(struct engine_making *m, const struct cp_detour *d,
 	m->failed |= !cp_vec_push(&m->countings, counting);
 }
 
+static void add_stub(struct engine_making *m, const struct cp_detour_write *stub)
+{
+	if (stub->size)
+		engine_making_piece(m, stub->at, stub->code, stub->size);
+}
+
 void engine_making_window(struct engine_making *m, const struct cp_detour_window *w,
 			  const struct cp_detour *d, const struct cp_detour_placed *placed)
 {
@@ -178,13 +196,15 @@ void engine_making_window(struct engine_making *m, const struct cp_detour_window
 					  .flags = CP_SITE_HOP,
 					  .traced = m->traced,
 					  .size = placed->hop.size };
+	size_t i;
 
 	site.to = hop.to = placed->enter[0];
 	m->failed |= !site.to || !whole_window(m, w, placed, &site.window);
 	add_code(m, d, placed);
 	engine_making_piece(m, placed->at, placed->code, placed->size);
-	if (placed->stub.size)
-		engine_making_piece(m, placed->stub.at, placed->stub.code, placed->stub.size);
+	add_stub(m, &placed->stub);
+	for (i = 0; i < CP_DETOUR_LENT; i++)
+		add_stub(m, &placed->lent[i]);
 	if (placed->hop.size)
 		m->failed |= !fill_window(m, &placed->hop, &hop.window) ||
 			     !cp_vec_push(&m->sites->items, hop);
@@ -296,8 +316,7 @@ static bool add_given_back(struct engine_making *m)
 bool engine_making_begin(struct engine_making *m)
 {
 	m->space = cp_detour_space_create();
-	return m->space && add_given_back(m) &&
-	       engine_area_gaps(m->image->process, add_gap, m->space);
+	return m->space && add_given_back(m) && engine_area_gaps(m->image->process, add_gap, m);
 }
 
 void engine_making_free(struct engine_making *m)

@@ -21,6 +21,7 @@ struct engine_making {
 	size_t sent; /* chunks that were mapped already, */
 	CP_VEC(uint64_t) fresh; /* and which of the others will be now */
 	uint32_t traced; /* the function at work */
+	bool careful; /* only where nothing is mapped for long; set by the caller */
 	bool failed; /* without memory */
 };
 

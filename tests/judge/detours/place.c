@@ -324,6 +324,7 @@ static void add_door(struct places *all, const struct cp_detour_write *w, const 
 static void put(struct places *all, struct half *h, const struct putting *p)
 {
 	struct place *place = p->place;
+	size_t i;
 
 	place->at = p->placed.at;
 	if (!half_write(h, place->at, p->placed.code, p->placed.size))
@@ -335,6 +336,23 @@ static void put(struct places *all, struct half *h, const struct putting *p)
 		die("no memory");
 	add_door(all, &p->placed.stub, place);
 	add_door(all, &p->placed.hop, place);
+	for (i = 0; i < CP_DETOUR_LENT; i++) {
+		write_out(h, &p->placed.lent[i]);
+		if (!place->window.pun)
+			add_door(all, &p->placed.lent[i], place);
+	}
+}
+
+/* By what a window shares with a pun threads come that are at that. */
+static void add_doors_of_puns(struct places *all, const struct putting *to, size_t count)
+{
+	size_t i, k, n;
+
+	for (i = 0; i < count; i++)
+		for (k = 0; to[i].place->window.pun && k < count; k++)
+			for (n = 0; n < CP_DETOUR_LENT; n++)
+				if (to[k].place->window.address == to[i].place->window.pun)
+					add_door(all, &to[i].placed.lent[n], to[k].place);
 }
 
 /* Its windows are written at the end: until then it stands in the code. */
@@ -400,6 +418,7 @@ static void detour_image(struct places *all, struct half *h, struct image *image
 	map_chunks(all, h);
 	for (i = 0; i < to.count; i++)
 		put(all, h, &to.items[i]);
+	add_doors_of_puns(all, to.items, to.count);
 	cp_vec_free(&to);
 	cp_detour_plan_free(&plan);
 	cp_probe_plan_free(&sites);

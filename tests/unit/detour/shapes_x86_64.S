@@ -246,6 +246,37 @@
 	jmp	*slot(%rip)
 	end	jumps_through
 
+	.p2align 4
+	fun	two_rets		/* the second one's */
+	testl	%edi, %edi
+	movl	$1, %eax
+	je	2f
+	imull	%edi, %eax
+	js	1f
+	addl	$3, %eax
+1:	ret
+2:	ret
+	end	two_rets
+
+	.p2align 4
+	fun	lends			/* the next one's jump is its displacement */
+	testl	%edi, %edi
+	movl	$1, %eax
+	je	1f
+	imull	%edi, %eax
+	addl	$3, %eax
+1:	ret
+	end	lends
+	fun	borrows
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$16, %rsp
+	movl	%edi, -4(%rbp)
+	movl	-4(%rbp), %eax
+	leave
+	ret
+	end	borrows
+
 	.data
 	.p2align 3
 slot:	.quad	plain
