@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/probes/areas.h"
 #include "engine/probes/given_back.h"
 #include "engine/target/state.h"
@@ -286,6 +287,7 @@ int engine_making_send(struct engine_making *m)
 	at = put(at, m->pieces.items, m->pieces.count * sizeof(*m->pieces.items));
 	put(at, m->bytes.items, m->bytes.count);
 	rq.size = head.size;
+	p->session->link.shared->beat_ns = cp_now(); /* it may be long until the next one */
 	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
 	if (err) {
 		cp_error_free(err);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "detour/space.h"
@@ -235,11 +236,14 @@ bool engine_rings_wait(const cprof_session *s)
 	return !s->calls->rate_globbed || (s->child && is_first(s));
 }
 
-/* Who has no ring yet stops at its first call. */
+/* Who has no ring yet stops at its first call. Code may be worked out for longer than that is
+ * said for: the tracer goes on saying so as long as we do (tracer/progress.c). */
 static void ask_for_rings(const cprof_session *s, void *zero)
 {
 	cp_records_ask(zero, cp_arch_time_stamp() + FIRST_TICKS,
 		       engine_rings_wait(s) ? FIRST_WAIT : 0);
+	s->link.shared->beat_ticks = FIRST_TICKS;
+	s->link.shared->beat_ns = cp_now();
 }
 
 /* As many ways as there are parts of chance that are alike, in any order. */
