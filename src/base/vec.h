@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CP_VEC(type) \
 	struct { \
@@ -28,6 +29,30 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size);
 /* Appends; false without memory. */
 #define cp_vec_push(v, ...) \
 	(cp_vec_reserve((v), (v)->count + 1) && (((v)->items[(v)->count++] = (__VA_ARGS__)), true))
+
+/* Puts one before the item number `i`, which may be the count; false without memory. */
+#define cp_vec_insert(v, i, ...) \
+	(cp_vec_reserve((v), (v)->count + 1) && \
+	 (cp_vec_open((v)->items, (v)->count++, (i), sizeof(*(v)->items)), \
+	  ((v)->items[i] = (__VA_ARGS__)), true))
+
+/* Takes out the item number `i`; the others stay in order. */
+#define cp_vec_remove(v, i) cp_vec_close((v)->items, --(v)->count, (i), sizeof(*(v)->items))
+
+/* The two above: move `count` items, less those before `at`, up or down by one. */
+static inline void cp_vec_open(void *items, size_t count, size_t at, size_t size)
+{
+	char *from = (char *)items + at * size;
+
+	memmove(from + size, from, (count - at) * size);
+}
+
+static inline void cp_vec_close(void *items, size_t count, size_t at, size_t size)
+{
+	char *to = (char *)items + at * size;
+
+	memmove(to, to + size, (count - at) * size);
+}
 
 #define cp_vec_free(v) \
 	do { \

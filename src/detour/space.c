@@ -101,8 +101,9 @@ static struct chunk *make_chunk(struct cp_detour_space *s, uint64_t at)
 	size_t i = cp_vec_partition(&s->chunks, c, (*c)->at < at);
 	struct chunk *chunk = calloc(1, sizeof(*chunk));
 
-	if (!chunk || !cp_vec_reserve(&s->chunks, s->chunks.count + 1) ||
-	    !cp_vec_reserve(&s->order, s->order.count + 1) || !cp_vec_push(&s->addresses, at)) {
+	if (!chunk || !cp_vec_reserve(&s->order, s->order.count + 1) ||
+	    !cp_vec_reserve(&s->addresses, s->addresses.count + 1) ||
+	    !cp_vec_insert(&s->chunks, i, chunk)) {
 		free(chunk);
 		return NULL;
 	}
@@ -110,10 +111,7 @@ static struct chunk *make_chunk(struct cp_detour_space *s, uint64_t at)
 	chunk->refused = SIZE_MAX;
 	chunk->longest = CP_DETOUR_CHUNK;
 	s->order.items[s->order.count++] = chunk;
-	memmove(s->chunks.items + i + 1, s->chunks.items + i,
-		(s->chunks.count - i) * sizeof(*s->chunks.items));
-	s->chunks.items[i] = chunk;
-	s->chunks.count++;
+	s->addresses.items[s->addresses.count++] = at;
 	return chunk;
 }
 

@@ -239,12 +239,9 @@ static struct engine_stack *stack_of(struct engine_detours *d, uint64_t low, uin
 
 	if (i < d->stacks.count && d->stacks.items[i].root == root)
 		return &d->stacks.items[i];
-	if (d->stacks.count >= STACKS_MAX || !cp_vec_reserve(&d->stacks, d->stacks.count + 1))
+	if (d->stacks.count >= STACKS_MAX ||
+	    !cp_vec_insert(&d->stacks, i, (struct engine_stack){ .low = low, .root = root }))
 		return NULL;
-	memmove(&d->stacks.items[i + 1], &d->stacks.items[i],
-		(d->stacks.count - i) * sizeof(d->stacks.items[0]));
-	d->stacks.count++;
-	d->stacks.items[i] = (struct engine_stack){ .low = low, .root = root };
 	return &d->stacks.items[i];
 }
 

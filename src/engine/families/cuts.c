@@ -284,17 +284,6 @@ static void arm_everywhere(cprof_session *s, const cprof_assembly *a, const stru
 	}
 }
 
-static bool insert(struct engine_cover *cover, size_t at, const struct engine_cut *cut)
-{
-	if (!cp_vec_reserve(&cover->cuts, cover->cuts.count + 1))
-		return false;
-	memmove(cover->cuts.items + at + 1, cover->cuts.items + at,
-		(cover->cuts.count - at) * sizeof(*cover->cuts.items));
-	cover->cuts.items[at] = *cut;
-	cover->cuts.count++;
-	return true;
-}
-
 static void cut_here(struct failed *f, cprof_image *image, struct engine_cut *cut)
 {
 	cprof_session *s = f->s;
@@ -308,7 +297,7 @@ static void cut_here(struct failed *f, cprof_image *image, struct engine_cut *cu
 	cut->counter = s->coverage->counters++;
 	if (is_executed(count)) /* exact: all its counts but this time's */
 		cut->before = engine_piece_count(s, f->cover, f->block, f->piece) - 1;
-	if (!insert(f->cover, at, cut))
+	if (!cp_vec_insert(&f->cover->cuts, at, *cut))
 		return;
 	if (f->cover->cuts.count > CUTS_MAX)
 		give_up(s, cut->counter);

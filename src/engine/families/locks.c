@@ -400,13 +400,6 @@ static struct wait *find_wait(struct locks *l, const cprof_process *p, int32_t t
 	return NULL;
 }
 
-static void remove_wait(struct locks *l, size_t i)
-{
-	memmove(&l->waits.items[i], &l->waits.items[i + 1],
-		(l->waits.count - i - 1) * sizeof(*l->waits.items));
-	l->waits.count--;
-}
-
 /* Is the wait inside another one of the thread for the same lock? One of the functions
  * may call another. */
 static bool is_inner(const struct locks *l, const struct wait *w)
@@ -430,7 +423,7 @@ static void forget_waits(cprof_process *p, int32_t tid)
 
 	for (i = l ? l->waits.count : 0; i--;)
 		if (l->waits.items[i].process == p && (!tid || l->waits.items[i].tid == tid))
-			remove_wait(l, i);
+			cp_vec_remove(&l->waits, i);
 	if (l && !tid && l->named_in == p)
 		l->named_in = NULL;
 }
@@ -556,7 +549,7 @@ static void on_lock(cprof_session *s, const struct engine_hit *hit, const struct
 		l->taker = engine_function_at(s, hit->image,
 					      f->owned ? mutex_lock_of(hit->image) : f->address);
 	if (left) /* the wait there was left by a jump */
-		remove_wait(l, (size_t)(left - l->waits.items));
+		cp_vec_remove(&l->waits, (size_t)(left - l->waits.items));
 	if (is_inner(l, &w))
 		return;
 	if (f->owned && read_mutex(hit, &lock, &owner)) {
@@ -579,7 +572,7 @@ static void on_locked(cprof_session *s, const struct engine_hit *hit)
 	if (!found)
 		return; /* the wait began before it could be seen */
 	w = *found;
-	remove_wait(l, (size_t)(found - l->waits.items));
+	cp_vec_remove(&l->waits, (size_t)(found - l->waits.items));
 	result = w.timed ? (int)hit->regs.r[cp_arch_host()->result] : 0;
 	/* Contended after all: somebody took the lock right after the stop at the
 	 * entry. */

@@ -131,22 +131,6 @@ static struct mapped *mapped_of(cprof_process *p)
 	return p->own[ENGINE_FAMILY_MAPS];
 }
 
-static bool insert(struct pieces *to, size_t at, const struct piece *piece)
-{
-	if (!cp_vec_reserve(to, to->count + 1))
-		return false;
-	memmove(&to->items[at + 1], &to->items[at], (to->count - at) * sizeof(*to->items));
-	to->items[at] = *piece;
-	to->count++;
-	return true;
-}
-
-static void erase(struct pieces *from, size_t at)
-{
-	from->count--;
-	memmove(&from->items[at], &from->items[at + 1], (from->count - at) * sizeof(*from->items));
-}
-
 /* The part of a piece from an address on. */
 static struct piece from_address(struct piece piece, uint64_t start)
 {
@@ -165,12 +149,12 @@ static struct piece cut(struct pieces *from, size_t at, uint64_t start, uint64_t
 	if (end < old.end)
 		part.end = end;
 	behind = from_address(old, part.end);
-	erase(from, at);
+	cp_vec_remove(from, at);
 	if (behind.start < behind.end)
-		(void)insert(from, at, &behind);
+		(void)cp_vec_insert(from, at, behind);
 	old.end = part.start;
 	if (old.start < old.end)
-		(void)insert(from, at, &old);
+		(void)cp_vec_insert(from, at, old);
 	return part;
 }
 
@@ -263,7 +247,9 @@ static void take_all(struct mapped *m, uint64_t start, uint64_t end, struct piec
 
 static void put(struct mapped *m, const struct piece *piece)
 {
-	(void)insert(&m->pieces, cp_vec_partition(&m->pieces, it, it->start < piece->start), piece);
+	size_t at = cp_vec_partition(&m->pieces, it, it->start < piece->start);
+
+	(void)cp_vec_insert(&m->pieces, at, *piece);
 }
 
 /* ---- the break ---- */

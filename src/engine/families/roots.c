@@ -122,9 +122,7 @@ static void remove_roots(cprof_process *p, const cprof_image *image, int32_t tid
 
 		if ((image && r.image != image) || (tid && r.tid != tid))
 			continue;
-		memmove(&roots->list.items[i], &roots->list.items[i + 1],
-			(roots->list.count - i - 1) * sizeof(r));
-		roots->list.count--;
+		cp_vec_remove(&roots->list, i);
 		engine_raise(p->session, gc_root_unregister, r.start);
 	}
 }

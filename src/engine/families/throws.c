@@ -413,13 +413,6 @@ static struct flight *find_flight(struct throws *t, const cprof_process *p, int3
 	return NULL;
 }
 
-static void remove_flight(struct throws *t, size_t i)
-{
-	memmove(&t->flights.items[i], &t->flights.items[i + 1],
-		(t->flights.count - i - 1) * sizeof(*t->flights.items));
-	t->flights.count--;
-}
-
 /* Is an exception that has not landed in flight no more, when its thread throws another
  * one? It is where that comes from where the frame was that threw it, or from further out.
  * From further in, or on another stack, comes what a signal's handler throws. */
@@ -441,10 +434,10 @@ static void prune(struct throws *t, const struct flight *fresh)
 			continue;
 		if (f->header == fresh->header ||
 		    (!f->seen && (is_over(f, fresh) || ++pending > PENDING_MAX)))
-			remove_flight(t, i);
+			cp_vec_remove(&t->flights, i);
 	}
 	if (t->flights.count >= FLIGHTS_MAX)
-		remove_flight(t, 0);
+		cp_vec_remove(&t->flights, 0);
 }
 
 static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
@@ -474,7 +467,7 @@ static void forget(cprof_process *p, int32_t tid)
 		const struct flight *f = &t->flights.items[i];
 
 		if (f->process == p && (!tid || f->tid == tid))
-			remove_flight(t, i);
+			cp_vec_remove(&t->flights, i);
 	}
 }
 
@@ -629,7 +622,7 @@ static bool on_landing(cprof_session *s, const struct engine_hit *hit)
 		    ? NULL
 		    : find_flight(t, s->current.process, e->e.tid, header);
 	if (f)
-		remove_flight(t, (size_t)(f - t->flights.items));
+		cp_vec_remove(&t->flights, (size_t)(f - t->flights.items));
 	return told;
 }
 

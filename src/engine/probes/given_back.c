@@ -6,8 +6,6 @@
  */
 #include "engine/probes/given_back.h"
 
-#include <string.h>
-
 #include "detour/space.h"
 #include "engine/target/state.h"
 
@@ -32,13 +30,7 @@ static bool keep_chunk(cprof_process *p, uint64_t address)
 {
 	size_t i = cp_vec_partition(&p->areas.chunks, at, *at < address);
 
-	if (!cp_vec_reserve(&p->areas.chunks, p->areas.chunks.count + 1))
-		return false;
-	memmove(p->areas.chunks.items + i + 1, p->areas.chunks.items + i,
-		(p->areas.chunks.count - i) * sizeof(*p->areas.chunks.items));
-	p->areas.chunks.items[i] = address;
-	p->areas.chunks.count++;
-	return true;
+	return cp_vec_insert(&p->areas.chunks, i, address);
 }
 
 void engine_room_give_code_back(cprof_image *image)
@@ -83,11 +75,8 @@ void engine_room_take_chunk(cprof_image *image, uint64_t address)
 	struct engine_areas *areas = &image->process->areas;
 	size_t i = cp_vec_partition(&areas->chunks, at, *at < address);
 
-	if (i < areas->chunks.count && areas->chunks.items[i] == address) {
-		areas->chunks.count--;
-		memmove(areas->chunks.items + i, areas->chunks.items + i + 1,
-			(areas->chunks.count - i) * sizeof(*areas->chunks.items));
-	}
+	if (i < areas->chunks.count && areas->chunks.items[i] == address)
+		cp_vec_remove(&areas->chunks, i);
 	cp_vec_push(&image->chunks, address); /* without memory it is nobody's any more */
 }
 

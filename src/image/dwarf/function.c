@@ -232,9 +232,7 @@ static bool take_copy(struct reading *r, struct cp_variable *v)
 	if (i == r->locals.count)
 		return true;
 	v->scope = r->locals.items[i].scope;
-	r->locals.count--;
-	memmove(&r->locals.items[i], &r->locals.items[i + 1],
-		(r->locals.count - i) * sizeof(*r->locals.items));
+	cp_vec_remove(&r->locals, i);
 	return true;
 }
 
