@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 
 /* Of code: what is that near to one place is in reach of each other. */
@@ -42,6 +43,7 @@ struct cp_detour_space {
 	CP_VEC(uint64_t) addresses; /* and where they are */
 	struct found found[FOUND];
 	bool last; /* what is last may be taken */
+	struct cp_map kept; /* address -> bytes that are in use for what comes there */
 };
 
 struct cp_detour_space *cp_detour_space_create(void)
@@ -61,6 +63,7 @@ void cp_detour_space_destroy(struct cp_detour_space *space)
 	cp_vec_free(&space->order);
 	cp_vec_free(&space->addresses);
 	cp_vec_free(&space->gaps);
+	cp_map_free(&space->kept);
 	free(space);
 }
 
@@ -410,21 +413,6 @@ static bool fill(const struct cp_detour_window *w, struct cp_detour_write *jump)
 	return true;
 }
 
-/* A stub at `at` itself. */
-static bool place_stub_at(struct cp_detour_space *s, uint64_t at, uint64_t to,
-			  struct cp_detour_write *stub)
-{
-	size_t size = stub_size(at, at, to);
-	bool ok;
-
-	s->last = true;
-	ok = take(s, at, at + size, size, 0, 0, 0) != 0;
-	s->last = false;
-	if (ok)
-		put_stub(stub, at, to, size);
-	return ok;
-}
-
 static void give_back(struct cp_detour_space *s, struct cp_detour_write *stub)
 {
 	if (stub->size)
@@ -458,6 +446,7 @@ static bool place_change(const struct cp_detour_window *w, uint64_t at,
 
 #define LENT (CP_DETOUR_JUMP - 1)
 #define TRAP 0xccu
+#define HOPS 120 /* how far a hop leads, and a little less */
 
 /* Where a pun leads to whose displacement that is. */
 static uint64_t target_of(uint64_t pun, const uint8_t displacement[LENT])
@@ -468,20 +457,124 @@ static uint64_t target_of(uint64_t pun, const uint8_t displacement[LENT])
 	return pun + CP_DETOUR_JUMP + (uint64_t)(int64_t)distance;
 }
 
+static struct cp_detour_write *next_lent(struct cp_detour_placed *ret)
+{
+	struct cp_detour_write *w = ret->lent;
+
+	while (w->size)
+		w++;
+	return w;
+}
+
+static bool put_hop(struct cp_detour_space *s, uint64_t at, uint64_t to,
+		    struct cp_detour_write *stub)
+{
+	if (!cp_detour_hop(0, at, to, stub->code) ||
+	    !take(s, at, at + CP_DETOUR_HOP, CP_DETOUR_HOP, 0, 0, 0))
+		return false;
+	stub->at = at;
+	stub->size = CP_DETOUR_HOP;
+	return true;
+}
+
+/* A stub at `at` itself, or what leads to one near by, which is put there if it has to be. */
+static bool try_stub_at(struct cp_detour_space *s, uint64_t at, uint64_t to, uint64_t near,
+			struct cp_detour_placed *ret, struct cp_detour_write *stub)
+{
+	size_t size = stub_size(at - HOPS, at + HOPS, to);
+	struct cp_detour_write *body;
+	uint64_t place;
+
+	if (near && put_hop(s, at, near, stub))
+		return true;
+	if (take(s, at, at + size, size, 0, 0, 0)) {
+		put_stub(stub, at, to, size);
+		return true;
+	}
+	place = take(s, at - HOPS, at + HOPS, size, 0, 0, 0);
+	if (!place)
+		return false;
+	if (!put_hop(s, at, place, stub)) {
+		unuse(s, place, size);
+		return false;
+	}
+	body = next_lent(ret);
+	put_stub(body, place, to, size);
+	return true;
+}
+
+static bool place_stub_at(struct cp_detour_space *s, uint64_t at, uint64_t to, uint64_t near,
+			  struct cp_detour_placed *ret, struct cp_detour_write *stub)
+{
+	bool ok;
+
+	s->last = true;
+	ok = try_stub_at(s, at, to, near, ret, stub);
+	s->last = false;
+	return ok;
+}
+
+/* Where the pun leads to with its displacement as it is, and with a breakpoint there. */
+static void targets_of(uint64_t pun, const struct cp_detour_window *w, uint64_t ret[2])
+{
+	uint8_t bytes[LENT];
+
+	memcpy(bytes, w->behind, sizeof(bytes));
+	bytes[0] = TRAP;
+	ret[0] = target_of(pun, w->behind);
+	ret[1] = target_of(pun, bytes);
+}
+
+static void keep(struct cp_detour_space *s, uint64_t at, size_t size)
+{
+	bool ok;
+
+	s->last = true;
+	ok = take(s, at, at + size, size, 0, 0, 0) != 0;
+	s->last = false;
+	if (ok && !cp_map_put(&s->kept, at, size))
+		unuse(s, at, size);
+}
+
+static void come_to_kept(struct cp_detour_space *s, uint64_t at)
+{
+	const uint64_t *size = cp_map_get(&s->kept, at);
+
+	if (size)
+		unuse(s, at, *size);
+	cp_map_remove(&s->kept, at);
+}
+
+void cp_detour_space_keep(struct cp_detour_space *space, const struct cp_detour_window *window,
+			  uint64_t bias)
+{
+	uint64_t targets[2];
+
+	if (window->how != CP_DETOUR_BY_PUN)
+		return;
+	targets_of(window->address + bias, window, targets);
+	keep(space, targets[0], CP_DETOUR_JUMP);
+	keep(space, targets[1], CP_DETOUR_HOP);
+}
+
 static bool place_pun(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
 		      struct cp_detour_placed *ret)
 {
-	uint8_t bytes[LENT];
+	uint64_t targets[2];
 
 	ret->window.at = at;
 	ret->window.size = 1;
 	ret->window.code[0] = 0xe9;
-	memcpy(bytes, w->behind, sizeof(bytes));
-	bytes[0] = TRAP;
-	return place_stub_at(s, target_of(at, w->behind), ret->at, &ret->stub) &&
-	       (w->behind[0] == TRAP ||
-		place_stub_at(s, target_of(at, bytes), ret->at, &ret->lent[0]));
+	targets_of(at, w, targets);
+	come_to_kept(s, targets[0]);
+	if (!place_stub_at(s, targets[0], ret->at, 0, ret, &ret->stub))
+		return false;
+	come_to_kept(s, targets[1]);
+	return targets[1] == targets[0] ||
+	       place_stub_at(s, targets[1], ret->at, targets[0], ret, next_lent(ret));
 }
+
+#define STEPS 3 /* of a jump that comes or goes */
 
 /* Stubs for all that the displacement of the pun before the window is while its jump comes
  * and goes. */
@@ -491,21 +584,23 @@ static bool place_lent(struct cp_detour_space *s, const struct cp_detour_window 
 	const uint64_t pun = w->pun + bias, to = target_of(pun, w->behind);
 	const size_t offset = (size_t)(w->address - w->pun - 1);
 	size_t size = ret->window.size < LENT - offset ? ret->window.size : LENT - offset, i;
-	uint8_t bytes[CP_DETOUR_LENT][LENT];
+	uint8_t bytes[STEPS][LENT];
+	uint64_t near = 0;
 	bool ok = true;
 
-	for (i = 0; i < CP_DETOUR_LENT; i++)
+	for (i = 0; i < STEPS; i++)
 		memcpy(bytes[i], w->behind, LENT);
 	memcpy(bytes[0] + offset, ret->window.code, size);
 	memcpy(bytes[1] + offset, ret->window.code, size);
 	bytes[1][offset] = TRAP;
 	bytes[2][offset] = TRAP;
-	for (i = 0; ok && i < CP_DETOUR_LENT; i++) {
+	for (i = 0; ok && i < STEPS; i++) {
 		/* A breakpoint where the displacement begins is the pun's own to serve. */
 		if (!memcmp(bytes[i], w->behind, LENT) || (i == 2 && !offset) ||
 		    (i == 2 && !memcmp(bytes[2], bytes[1], LENT)))
 			continue;
-		ok = place_stub_at(s, target_of(pun, bytes[i]), to, &ret->lent[i]);
+		ok = place_stub_at(s, target_of(pun, bytes[i]), to, near, ret, next_lent(ret));
+		near = near ? near : target_of(pun, bytes[i]);
 	}
 	for (i = 0; !ok && i < CP_DETOUR_LENT; i++)
 		give_back(s, &ret->lent[i]);
@@ -522,14 +617,18 @@ static bool any_gap(const struct cp_detour_space *s, uint64_t low, uint64_t size
 	return false;
 }
 
+#define SHARED_TRIES 24 /* each may begin a chunk */
+
 /* With these bytes of the displacement given, too, which are among the pun's. */
 static bool place_given(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t bias,
-			const struct cp_detour_landing *landing, struct cp_detour_placed *ret)
+			const struct cp_detour_landing *landing, unsigned *tries,
+			struct cp_detour_placed *ret)
 {
-	if (!place_stub(s, landing, w->address + bias, ret, &ret->window))
+	if (*tries >= SHARED_TRIES || !place_stub(s, landing, w->address + bias, ret, &ret->window))
 		return false;
 	if (place_lent(s, w, bias, ret))
 		return true;
+	++*tries;
 	give_back(s, &ret->stub);
 	return false;
 }
@@ -539,7 +638,7 @@ static bool place_given(struct cp_detour_space *s, const struct cp_detour_window
  * chosen alike for all, so that what is side by side has its stubs side by side. */
 static bool place_high(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t bias,
 		       struct cp_detour_landing landing, unsigned top, uint8_t high,
-		       struct cp_detour_placed *ret)
+		       unsigned *tries, struct cp_detour_placed *ret)
 {
 	static const uint8_t fills[] = { 0x80, 0x9a, 0xb4, 0xd8, 0x40, 0x20 };
 	const uint64_t from = w->pun + bias + (uint64_t)((int64_t)(int8_t)high * (1 << 24));
@@ -557,7 +656,7 @@ static bool place_high(struct cp_detour_space *s, const struct cp_detour_window 
 			l.mask |= UINT32_C(0xff) << (8 * i);
 			l.value |= (uint32_t)(i == top ? high : fills[k]) << (8 * i);
 		}
-		if (place_given(s, w, bias, &l, ret))
+		if (place_given(s, w, bias, &l, tries, ret))
 			return true;
 	}
 	return false;
@@ -570,20 +669,20 @@ static bool place_shared(struct cp_detour_space *s, const struct cp_detour_windo
 	struct cp_detour_landing ways[CP_DETOUR_LANDINGS];
 	size_t count = cp_detour_landings(w->begins, w->room, ways), i;
 	const int last = (int)(LENT - (w->address - w->pun)); /* of the jump's bytes */
-	unsigned n;
+	unsigned tries = 0, n;
 
 	for (i = 0; i < count; i++) {
 		int top = last - ways[i].prefixes - 1;
 
 		if (top < 0) {
-			if (place_given(s, w, bias, &ways[i], ret))
+			if (place_given(s, w, bias, &ways[i], &tries, ret))
 				return true;
 			continue;
 		}
 		/* From 1 GB below it downwards, up to it, and above. */
 		for (n = 0; n < 256; n++)
 			if (place_high(s, w, bias, ways[i], (unsigned)top,
-				       (uint8_t)(n < 64 ? 0xbf - n : 0xc0 + (n - 64)), ret))
+				       (uint8_t)(n < 64 ? 0xbf - n : 0xc0 + (n - 64)), &tries, ret))
 				return true;
 	}
 	return false;

@@ -21,7 +21,8 @@
  *     e9 │ cc d0 d1 d2 d3         and the jump's bytes    \ two of that window's, to where
  *     e9 │ e9 d0 d1 d2 d3         the jump                / the pun's own would be
  *
- * So either comes and goes without the other.
+ * So either comes and goes without the other. Where there is no room for a stub, but for two
+ * bytes, these hop to one.
  */
 #ifndef CP_DETOUR_SPACE_H
 #define CP_DETOUR_SPACE_H
@@ -42,6 +43,10 @@ bool cp_detour_space_add_last(struct cp_detour_space *space, uint64_t start, uin
 /* Room for code, within reach of an image at `near` and of all other code for it: for
  * what detours share. 0: none. */
 uint64_t cp_detour_space_take(struct cp_detour_space *space, uint64_t near, size_t size);
+/* Of a window that will come, if it is a pun: nothing else gets the only places that its
+ * stubs can have. */
+void cp_detour_space_keep(struct cp_detour_space *space, const struct cp_detour_window *window,
+			  uint64_t bias);
 /* The chunks that are in use, ascending; those from `known` on, which the caller knows
  * the number of, are new. */
 size_t cp_detour_space_chunks(const struct cp_detour_space *space, const uint64_t **ret);
@@ -54,7 +59,7 @@ struct cp_detour_write {
 
 /* A detour with its place, and what has to be written for it, in this order: the code,
  * the stubs, the hop's jump, all of which nobody runs into yet, then the window. */
-#define CP_DETOUR_LENT 3
+#define CP_DETOUR_LENT 6
 struct cp_detour_placed {
 	uint64_t at; /* of the code; */
 	uint16_t size;

@@ -368,12 +368,30 @@ static int make_functions(struct engine_making *m, const struct engine_numbers *
 	return errnum;
 }
 
+/* Puns' stubs are somewhere else than all others, and have no choice. */
+static void keep_places(const struct engine_making *m, const struct engine_numbers *numbers)
+{
+	const cprof_session *s = m->image->process->session;
+	const struct cp_detour_window *w;
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++) {
+		struct engine_traced *t = s->calls->traced.items[numbers->items[i]];
+
+		if (!engine_windows_suit(s, t))
+			continue;
+		cp_vec_for_each(&t->windows->windows, w)
+			cp_detour_space_keep(m->space, w, m->image->bias);
+	}
+}
+
 static int try_make(struct engine_making *m, const struct engine_numbers *numbers)
 {
 	int errnum;
 
 	if (!engine_making_begin(m))
 		return ENOMEM;
+	keep_places(m, numbers);
 	if (!make_slow(m))
 		return ENOMEM;
 	errnum = make_functions(m, numbers);

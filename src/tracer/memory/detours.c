@@ -2,7 +2,7 @@
  *
  * Where a thread may be on its way through a detour:
  *
- *     window ─► [hop's jump] ─► [stub] ─► code ◄─► what is done when its ring is full
+ *     window ─► [hop's jump] ─► [stubs] ─► code ◄─► what is done when its ring is full
  *
  * Jumps change nothing but the pc, so who stands at one of them is at the window yet. The
  * rest says arch/detour.h.
@@ -20,7 +20,7 @@
 #include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
 
-#define JUMPS 3 /* in a row, at most */
+#define JUMPS 5 /* in a row, at most */
 
 struct code_batch {
 	unsigned users; /* spaces */
