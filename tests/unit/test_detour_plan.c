@@ -300,7 +300,7 @@ static void test_lent(uint64_t text, const uint64_t gaps[2][2], size_t most_refu
 	struct cp_detour_rings rings = { .zero = 0x10000000, .log = 20 };
 	const uint8_t code[8] = { 0xc3, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec };
 	const uint64_t *chunks;
-	size_t i, k, refused = 0, count;
+	size_t i, k, refused = 0, puns = 0, count;
 
 	CHECK(cp_detour_space_add(space, gaps[0][0], gaps[0][1]));
 	CHECK(cp_detour_space_add(space, gaps[1][0], gaps[1][1]));
@@ -336,9 +336,12 @@ static void test_lent(uint64_t text, const uint64_t gaps[2][2], size_t most_refu
 		if (k == 2)
 			check_lent(w[0].address, code, offset);
 		refused += k < 2;
+		puns += !k;
 	}
 	count = cp_detour_space_chunks(space, &chunks);
-	printf("%zu of 1000 windows in puns refused, %zu chunks\n", refused, count);
+	printf("%zu of 1000 puns with windows refused (%zu puns), %zu chunks\n", refused, puns,
+	       count);
+	CHECK(puns <= 20);
 	CHECK(count < 500);
 	CHECK(refused <= most_refused);
 	cp_detour_space_destroy(space);
@@ -415,6 +418,9 @@ int main(int argc, char **argv)
 {
 	static const uint64_t around[2][2] = { { 0x555500000000, 0x555555500000 },
 					       { 0x555580000000, 0x5555f0000000 } };
+	/* Code is where puns lead to. */
+	static const uint64_t crowded[2][2] = { { 0x55553add4000, 0x55553b1d4000 },
+						{ 0x555580000000, 0x5555f0000000 } };
 	static const uint64_t above[2][2] = { { 0x8000000, 0x10000000 },
 					      { 0x20000000, 0x7fff0000 } };
 	static const uint64_t nothing_low[2][2] = { { 0x8000000, 0x10000000 }, { 0, 0 } };
@@ -427,6 +433,7 @@ int main(int argc, char **argv)
 	test_places(0x555555554000, around, 15);
 	test_places(0x400000, above, 15);
 	test_lent(0x555555554000, around, 60);
+	test_lent(0x555555554000, crowded, 1000);
 	test_apart(0x555555554000, around);
 	test_apart(0x400000, above);
 	/* Only windows with nothing at offset 4 have a place then. */
