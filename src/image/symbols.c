@@ -71,16 +71,40 @@ static bool same_symbol(const struct cp_raw_symbol *x, const struct cp_raw_symbo
 	       !strncmp(x->s.name, y->s.name, CP_SYMBOL_NAME_MAX);
 }
 
+/* Sorts; what is in order up to a place stays so, and the rest is merged into it. */
+static void sort(struct cp_raw_symbol *items, size_t count)
+{
+	struct cp_raw_symbol *rest;
+	size_t sorted, more, to = count;
+
+	for (sorted = 1; sorted < count; sorted++)
+		if (by_address(&items[sorted - 1], &items[sorted]) > 0)
+			break;
+	if (sorted >= count)
+		return;
+	more = count - sorted;
+	rest = malloc(more * sizeof(*rest));
+	if (!rest) {
+		qsort(items, count, sizeof(*items), by_address);
+		return;
+	}
+	memcpy(rest, items + sorted, more * sizeof(*rest));
+	qsort(rest, more, sizeof(*rest), by_address);
+	while (more) {
+		bool first = sorted && by_address(&items[sorted - 1], &rest[more - 1]) > 0;
+
+		items[--to] = first ? items[--sorted] : rest[--more];
+	}
+	free(rest);
+}
+
 /* Sorts, and drops what is in two tables. */
 static void tidy(struct cp_raw_symbols *raw)
 {
 	struct cp_raw_symbol *items = raw->list.items;
 	size_t i, n = 0;
 
-	for (i = 1; i < raw->list.count && by_address(&items[i - 1], &items[i]) <= 0; i++)
-		;
-	if (i < raw->list.count)
-		qsort(items, raw->list.count, sizeof(*items), by_address);
+	sort(items, raw->list.count);
 	for (i = 0; i < raw->list.count; i++) {
 		if (n && same_symbol(&items[n - 1], &items[i]))
 			continue;
