@@ -262,6 +262,24 @@ char *cp_name_spell_texts(const char *pattern)
 	return NULL;
 }
 
+char *cp_name_word(const char *pattern)
+{
+	const char *word = pattern;
+	size_t size = 0, n;
+
+	if (strpbrk(pattern, "[\\")) /* sets, or what they are */
+		return strdup("");
+	for (; *pattern; pattern += n ? n : 1) {
+		for (n = 0; is_word(pattern[n]); n++)
+			;
+		if (n > size) {
+			word = pattern;
+			size = n;
+		}
+	}
+	return strndup(word, size);
+}
+
 /* ---- globs ---- */
 
 /* The set at `glob`: its length with both brackets, 0 when it is none;

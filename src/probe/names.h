@@ -37,6 +37,10 @@ size_t cp_name_untag(char *to, const char *from, size_t size);
  * std::string, to be free()d; NULL without memory. */
 char *cp_name_spell_texts(const char *pattern);
 
+/* The longest word that every name has which a pattern matches and which has neither blanks nor
+ * tags; to be free()d. Empty: there is none; NULL without memory. */
+char *cp_name_word(const char *pattern);
+
 /* `*` is any text, `?` any character, `[...]` one of a set, `\` takes what
  * follows literally. A `[` that closes nothing, or `[]`, is itself. */
 bool cp_glob_match(const char *glob, const char *text, size_t size);

@@ -31,6 +31,7 @@ struct entry {
 	char *image; /* owned: behind an @, or NULL: in any image */
 	char *spelt; /* owned: the pattern with texts as demanglers have them; NULL: the same */
 	char *scoped; /* owned: the pattern, in whatever it may be; NULL: no other one */
+	char *word; /* owned: that plain names must have; NULL: none */
 	enum kind kind;
 	bool exclude;
 	bool wild; /* the pattern is a glob */
@@ -297,6 +298,7 @@ static CP_ERROR read_pattern(const char *spec, size_t at, const char *text, stru
 	e->params = parts.params < parts.size;
 	squeeze(e->pattern);
 	e->spelt = strstr(e->pattern, "std::") ? cp_name_spell_texts(e->pattern) : NULL;
+	e->word = e->spelt ? NULL : cp_name_word(e->pattern);
 	return make_scoped(e);
 }
 
@@ -393,6 +395,7 @@ void cp_spec_destroy(struct cp_spec *spec)
 		free(e->image);
 		free(e->spelt);
 		free(e->scoped);
+		free(e->word);
 		if (e->compiled)
 			regfree(&e->regex);
 	}
@@ -449,6 +452,15 @@ static const struct cp_name_parts *parts_of(struct cp_spec *spec, const char *na
 	return &spec->parts;
 }
 
+/* To take a name apart takes ten times as long. */
+static bool lacks_word(const struct entry *e, const struct cp_spec_subject *subject)
+{
+	const char *name = subject->name, *linkage = subject->linkage_name;
+
+	return e->word && !strstr(name, e->word) && !strpbrk(name, " [") &&
+	       (e->wild || !linkage || strcmp(e->pattern, linkage) != 0);
+}
+
 /* Matches by name: with parameters if the entry has them, else without; with the
  * result type or without; with the last template arguments or without. A mangled
  * name is one only in full: `_*` would be every function of C++. */
@@ -456,8 +468,11 @@ static bool by_name(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {
 	const char *name = subject->name;
-	const struct cp_name_parts *p = parts_of(spec, name);
+	const struct cp_name_parts *p;
 
+	if (lacks_word(e, subject))
+		return false;
+	p = parts_of(spec, name);
 	if (e->params)
 		return same_piece(spec, e, name, 0, p->size) ||
 		       same_piece(spec, e, name, p->start, p->size) ||

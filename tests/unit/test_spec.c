@@ -102,6 +102,11 @@ static void test_names(void)
 	NAMED("f(std::string_view)", "f(std::basic_string_view<char, std::char_traits<char> >)");
 	NAMED("f(std::string)", "f(std::string)");
 	NAMED("operator new[]", "operator new[](unsigned long)");
+	/* What no name without blanks and tags can lack is looked for first. */
+	YES("*_ab*x", "f_ab::x(int)");
+	NO("*_ab*x", "f_a::bx(int)");
+	YES("lua[L_]_*", "luaL_open");
+	YES("lu\\aL_*", "luaL_open");
 	NAMED("operator new", "operator new(unsigned long)");
 	YES("operator*", "operator*(X, X)");
 	NAMED("\"operator*\"", "operator*(X, X)");
