@@ -27,6 +27,7 @@
 /* More than a core has caches of its own for: lines that the reader had are not in them any more
  * when the program comes by again, and nobody waits for the other one to give one up. */
 #define RING_LOG 22
+#define LOW_LOG 20 /* what there is room for below a program that lies as low as they do */
 #define RINGS 512
 /* Where coverage is all that there is, nobody records: there is room for numbers. */
 #define NUMBERS_LOG 23
@@ -247,9 +248,9 @@ static void ask_for_rings(const cprof_session *s, void *zero)
 }
 
 /* As many ways as there are parts of chance that are alike, in any order. */
-static void set_ways(void *zero, uint64_t every)
+static void set_ways(void *zero, unsigned ring_log, uint64_t every)
 {
-	uint64_t *ways = (void *)((uint8_t *)zero + cp_detour_ways_offset(RING_LOG));
+	uint64_t *ways = (void *)((uint8_t *)zero + cp_detour_ways_offset(ring_log));
 	uint64_t random = cp_arch_time_stamp(), other;
 	size_t i;
 
@@ -273,12 +274,21 @@ static int ask(const cprof_process *p, const struct cp_request *rq, struct cp_an
 	return ESRCH;
 }
 
+static unsigned log_for(const cprof_process *p)
+{
+	uint64_t program = begin_of_program(p);
+
+	if (p->session->coverage)
+		return NUMBERS_LOG;
+	return program && program < LOW_END ? LOW_LOG : RING_LOG;
+}
+
 static int map_rings(cprof_process *p, struct engine_rings *rings)
 {
 	struct cp_request rq = { .type = CP_REQUEST_RINGS,
 				 .pid = p->pid,
 				 .first = p->session->coverage ? NUMBERS_RINGS : RINGS };
-	unsigned log = p->session->coverage ? NUMBERS_LOG : RING_LOG;
+	unsigned log = log_for(p);
 	struct places places = {
 		.low = { .size = cp_detour_ring_size(log), .program = begin_of_program(p) },
 		.far = { .size = cp_detour_ring_size(log) * rq.first },
@@ -308,8 +318,8 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 		rings->memory = NULL;
 		return errno;
 	}
-	if (log == RING_LOG)
-		set_ways(rings->memory, engine_roles_every(p->session));
+	if (!p->session->coverage)
+		set_ways(rings->memory, log, engine_roles_every(p->session));
 	ask_for_rings(p->session, rings->memory);
 	rings->asking = true;
 	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = (uint8_t)log };
@@ -403,8 +413,8 @@ void engine_rings_chosen(const cprof_process *p, uint64_t address, bool more)
 
 	if (!rings)
 		return;
-	byte = rings->memory + cp_detour_chosen_offset(RING_LOG) +
-	       cp_detour_chosen(address, RING_LOG);
+	byte = rings->memory + cp_detour_chosen_offset(rings->code.log) +
+	       cp_detour_chosen(address, rings->code.log);
 	was = __atomic_load_n(byte, __ATOMIC_RELAXED);
 	while ((more ? was < CP_DETOUR_MANY : was != 0) &&
 	       !__atomic_compare_exchange_n(byte, &was, more ? was + 1 : was - 1, false,
