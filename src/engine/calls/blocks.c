@@ -508,6 +508,8 @@ struct taking {
 	struct cp_record_plain *last; /* that was taken */
 	struct cp_record_plain *first; /* that is not */
 	struct cp_record_plain *free[2]; /* what may come behind it */
+	bool looked; /* at what is behind `first`: then that is in free[0] if it is plain */
+	enum cp_record_peeked behind;
 	/* The last call that nothing happened in: the next one is often another of the same. */
 	struct {
 		uint64_t low_sp, sp, caller;
@@ -527,10 +529,10 @@ static inline bool time_within(const struct taking *t, const struct cp_record_pl
 	return *ns_ret <= t->reach->until_ns && r->end <= t->reach->position;
 }
 
-/* The record at the position; false: none, or one that goes the way of hits. */
-ALWAYS_INLINE bool peek(struct taking *t, uint64_t position, struct cp_record_plain *ret)
+ALWAYS_INLINE enum cp_record_peeked peek(struct taking *t, uint64_t position,
+					 struct cp_record_plain *ret)
 {
-	return cp_records_peek(&t->at, position, t->clock.last.ticks, ret) == CP_PEEKED_PLAIN;
+	return cp_records_peek(&t->at, position, t->clock.last.ticks, ret);
 }
 
 /* The one behind it, of which *is_one_ret says whether it is plain. False: it says that this
@@ -538,10 +540,19 @@ ALWAYS_INLINE bool peek(struct taking *t, uint64_t position, struct cp_record_pl
 ALWAYS_INLINE bool peek_behind(struct taking *t, const struct cp_record_plain *r,
 			       struct cp_record_plain *ret, bool *is_one_ret)
 {
-	enum cp_record_peeked what = cp_records_peek(&t->at, r->end, t->clock.last.ticks, ret);
+	enum cp_record_peeked what = peek(t, r->end, ret);
 
 	*is_one_ret = what == CP_PEEKED_PLAIN;
 	return what != CP_PEEKED_CANCEL;
+}
+
+/* The same of the first that is not taken, at which a search for its call's end has looked. */
+ALWAYS_INLINE bool peek_first_behind(struct taking *t, bool *is_one_ret)
+{
+	if (!t->looked)
+		return peek_behind(t, t->first, t->free[0], is_one_ret);
+	*is_one_ret = t->behind == CP_PEEKED_PLAIN;
+	return t->behind != CP_PEEKED_CANCEL;
 }
 
 /* Both records of a call that nothing happens in. */
@@ -654,7 +665,9 @@ static inline bool take_leaf(struct taking *t, const struct cp_call *outer, bool
 	struct leaf leaf = { begins, ends, NULL, NULL, begins->words ? begins->values[0] : 0 };
 	uint64_t ns, end_ns;
 
-	if (!peek(t, begins->end, ends) || !find_leaf(t, &leaf) ||
+	t->behind = peek(t, begins->end, ends);
+	t->looked = true;
+	if (t->behind != CP_PEEKED_PLAIN || !find_leaf(t, &leaf) ||
 	    !peek_behind(t, ends, next, goes_on_ret) || !time_within(t, begins, t->last_ns, &ns) ||
 	    !time_within(t, ends, ns, &end_ns) || ns - ns % TIME_UNIT < t->b->thread->told_ns ||
 	    (!is_again(t, &leaf) && !look_at_leaf(t, &leaf, outer)) ||
@@ -665,7 +678,13 @@ static inline bool take_leaf(struct taking *t, const struct cp_call *outer, bool
 	t->last_ns = end_ns;
 	t->last = ends;
 	t->first = next;
+	t->looked = false;
 	return true;
+}
+
+static inline bool is_enter(const struct taking *t, const struct cp_record_plain *r)
+{
+	return r->site < t->site_count && t->sites[r->site].what == ENGINE_PLAIN_ENTER;
 }
 
 /* Calls that nothing happens in, one behind the other: what is around them is looked at once.
@@ -677,6 +696,9 @@ static size_t take_leaves(struct taking *t, bool *is_one, size_t most)
 	bool goes_on = true;
 	size_t n = 0;
 
+	t->looked = false;
+	if (!is_enter(t, t->first))
+		return 0;
 	t->again.known = false;
 	while (goes_on && n < most) {
 		if (!take_leaf(t, outer, &goes_on)) {
@@ -697,14 +719,14 @@ static size_t take_leaves(struct taking *t, bool *is_one, size_t most)
 /* Up to the first that goes the way of hits, or about `most`. How many were taken. */
 static size_t take_some(struct taking *t, size_t most)
 {
-	bool is_one = peek(t, t->position, t->first), more;
+	bool is_one = peek(t, t->position, t->first) == CP_PEEKED_PLAIN, more;
 	struct cp_record_plain *taken;
 	uint64_t ns;
 	size_t n = 0;
 
 	while (is_one && n < most) {
 		n += take_leaves(t, &is_one, most - n);
-		if (!is_one || n >= most || !peek_behind(t, t->first, t->free[0], &more) ||
+		if (!is_one || n >= most || !peek_first_behind(t, &more) ||
 		    !time_within(t, t->first, t->last_ns, &ns) || !take(t->b, t->first, ns))
 			break;
 		taken = t->first;
