@@ -103,9 +103,14 @@ static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test
 		cp_x86_load_value(m->e, &t->value, CP_X86_TO_RAX);
 		return;
 	}
+	cp_x86_push(m->e, "\x52", &m->e->now.saved[CP_X86_RDX]);
+	cp_x86_put_time(m->e);
+	cp_x86_pop(m->e, "\x5a", &m->e->now.saved[CP_X86_RDX]);
+	cp_x86_push_time(m->e);
 	cp_x86_follow(m->e, m->rings, &t->value);
 	PUT32(m->e, "\xb8", t->size); /* mov $size,%eax */
 	cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
+	cp_x86_pop_time(m->e);
 	read = cp_x86_put_forward(m->e, "\x0f\x82", 2); /* jc */
 	m->out[r].unread[m->out[r].unread_count++] = cp_x86_put_forward(m->e, "\xe9", 1);
 	cp_x86_land(m->e, read);
@@ -300,6 +305,8 @@ static void put_record(struct maker *m, unsigned r)
 	if (layout.has_strings)
 		cp_x86_put_used(e, record);
 	cp_x86_put_time(e);
+	if (layout.reaches)
+		cp_x86_push(e, "\x50", &e->now.time);
 	cp_x86_put_stamp(e);
 	cp_x86_put_reserve(e, m->rings, units);
 	if (cp_detour_counts_down(record))
@@ -317,6 +324,8 @@ static void put_record(struct maker *m, unsigned r)
 	else if (layout.has_strings)
 		cp_x86_give_back(e, m->rings, record->site, units, layout.is_long);
 	cp_x86_put_commit(e, m->rings);
+	if (layout.reaches)
+		cp_x86_drop(e, &e->now.time);
 	if (layout.has_strings)
 		cp_x86_drop(e, &e->now.used);
 	if (record->stack)

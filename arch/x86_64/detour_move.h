@@ -46,6 +46,7 @@ struct cp_x86_place {
 	uint16_t units; /* of that record, but for the copy of the stack */
 	/* Where how many bytes of it are in use is kept; else 0. */
 	uint16_t used;
+	uint16_t time; /* the same of the record's time, where pointers are followed; else 0 */
 	uint8_t units_by; /* enum cp_x86_units_by */
 	bool stopped; /* here is who stopped at a breakpoint of ours */
 	bool copying; /* of the stack */

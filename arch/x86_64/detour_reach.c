@@ -16,6 +16,8 @@
  * Between that and the load another thread may unmap the page: the tracer then moves
  * the thread to where it goes on without (cp_detour_fault()).
  *
+ * The time is that of the record, or of before its tests.
+ *
  *     rsi  source                      rdi  up to here it is readable
  *     r8   bytes that are left         r9   index in the buffer
  *     r10  index of the word for how it went; its highest bit: it is sure
@@ -147,7 +149,7 @@ static void land_faults(struct reach *r)
 		r->loads[r->faults_from].on = (uint32_t)r->e->size;
 }
 
-/* ---- readable: rsi; carry: up to rdi; else rcx is BAD or NOT. rax, rdx are free ---- */
+/* ---- readable: rsi; carry: up to rdi; else rcx is BAD or NOT. rax: the time; rdx is free ---- */
 
 /* The stack that it is on, the own one or another that is known (detour_slow.c), from where it
  * is in use; what is always readable. */
@@ -232,7 +234,6 @@ static void put_readable(struct reach *r)
 	TO(r, &kernel, "\x0f\x88"); /* js */
 	PUT32(e, "\x48\x81\xfe", 4096); /* cmp $4096,%rsi */
 	TO(r, &bad, "\x0f\x82"); /* jb: nothing is there */
-	cp_x86_put_time(e);
 	PUT32(e, "\x65\x48\x3b\x04\x25", HEAD(r, read_until)); /* cmp %gs:read_until,%rax */
 	TO(r, &not, "\x0f\x83"); /* jae */
 	put_known(r, &known);
@@ -290,6 +291,14 @@ static void put_sure(struct cp_x86_emit *e)
 	PUT(e, "\x49\x0f\xba\xea\x3f"); /* bts $63,%r10 */
 }
 
+/* Asks it with the time that the caller had on top of its stack: above what the prologue saved,
+ * and the return address. One more look at the clock would cost as much as all the rest. */
+static void put_ask(struct reach *r)
+{
+	PUT(r->e, "\x48\x8b\x44\x24\x38"); /* mov 56(%rsp),%rax */
+	cp_x86_put_to(r->e, "\xe8", 1, r->readable);
+}
+
 /* ---- a word ---- */
 
 static void put_word(struct reach *r)
@@ -306,13 +315,13 @@ static void put_word(struct reach *r)
 	put_sure(e);
 	PUT(e, "\x48\x89\xce"); /* mov %rcx,%rsi */
 	PUT(e, "\x49\x89\xc9"); /* mov %rcx,%r9 */
-	cp_x86_put_to(e, "\xe8", 1, r->readable);
+	put_ask(r);
 	TO(r, &out, "\x0f\x83"); /* jnc */
 	PUT(e, "\x4b\x8d\x34\x01"); /* lea (%r9,%r8),%rsi */
 	PUT(e, "\x48\x39\xfe"); /* cmp %rdi,%rsi */
 	TO(r, &fits, "\x0f\x86"); /* jbe */
 	PUT(e, "\x48\x89\xfe"); /* mov %rdi,%rsi */
-	cp_x86_put_to(e, "\xe8", 1, r->readable);
+	put_ask(r);
 	TO(r, &out, "\x0f\x83"); /* jnc */
 	land(r, &fits);
 	PUT(e, "\x41\x83\xf8\x04"); /* cmp $4,%r8d */
@@ -411,7 +420,7 @@ static void put_fetch(struct reach *r, bool string)
 	PUT32(e, "\xb8", string ? CP_DETOUR_READ_CUT : CP_DETOUR_READ); /* mov $...,%eax */
 	PUT(e, "\x45\x85\xc0"); /* test %r8d,%r8d */
 	TO(r, &done, "\x0f\x84"); /* je */
-	cp_x86_put_to(e, "\xe8", 1, r->readable);
+	put_ask(r);
 	TO(r, &failed, "\x0f\x83"); /* jnc */
 	PUT(e, "\x48\x29\xf7"); /* sub %rsi,%rdi */
 	PUT(e, "\x4c\x39\xc7"); /* cmp %r8,%rdi */

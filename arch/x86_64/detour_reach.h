@@ -7,7 +7,8 @@
 
 #include "arch/x86_64/detour_move.h"
 
-/* Offsets from `slow`. They change rax, rcx and flags, and no other register. */
+/* Offsets from `slow`. They change rax, rcx and flags, and no other register; on top of the
+ * stack, above the return address, is the time (cp_x86_push_time()). */
 #define CP_X86_REACH_AT 448
 /* eax bytes (1, 2, 4, 8) at rcx, into rcx. No carry: they can't be read, and rcx
  * leads nowhere, with any offset of 32 bits. */

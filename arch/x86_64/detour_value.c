@@ -48,6 +48,7 @@ struct cp_x86_layout cp_x86_layout(const struct cp_detour_record *record)
 	size_t size = 0, strings = 0, i;
 
 	for (i = 0; i < record->value_count; i++) {
+		l.reaches |= record->values[i].reach != 0;
 		if (is_string(&record->values[i]))
 			strings += value_size(&record->values[i]);
 		else
@@ -174,6 +175,21 @@ static void put_guard(struct cp_x86_emit *e, const struct cp_detour_value *v)
 	PUT(e, "\x31\xc9"); /* xor %ecx,%ecx */
 }
 
+void cp_x86_push_time(struct cp_x86_emit *e)
+{
+	if (e->now.time)
+		FRAME(e, "\xff\xb4\x24", e->now.time); /* push ...(%rsp) */
+	else
+		PUT(e, "\x50"); /* push %rax */
+	e->now.pushed += 8;
+}
+
+void cp_x86_pop_time(struct cp_x86_emit *e)
+{
+	PUT(e, "\x48\x8d\x64\x24\x08"); /* lea 8(%rsp),%rsp */
+	e->now.pushed -= 8;
+}
+
 void cp_x86_follow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		   const struct cp_detour_value *v)
 {
@@ -198,9 +214,11 @@ static void put_bytes(struct cp_x86_emit *e, const struct cp_detour_rings *rings
 		      const struct cp_detour_value *v, size_t at)
 {
 	cp_x86_keep_stamp(e);
+	cp_x86_push_time(e);
 	cp_x86_follow(e, rings, v);
 	PUT32(e, "\xb8", v->size | sure_bit(v) | at << 16); /* mov $...,%eax */
 	cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_BYTES_AT);
+	cp_x86_pop_time(e);
 	cp_x86_take_stamp(e);
 }
 
@@ -209,11 +227,13 @@ static void put_string(struct cp_x86_emit *e, const struct cp_detour_rings *ring
 		       const struct cp_detour_value *v)
 {
 	cp_x86_keep_stamp(e);
+	cp_x86_push_time(e);
 	cp_x86_follow(e, rings, v);
 	FRAME(e, "\x8b\x84\x24", e->now.used); /* mov ...(%rsp),%eax */
 	PUT(e, "\xc1\xe0\x10"); /* shl $16,%eax */
 	PUT32(e, "\x0d", v->size | sure_bit(v)); /* or $...,%eax */
 	cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_STRING_AT);
+	cp_x86_pop_time(e);
 	/* Its word, and its bytes up to whole words. */
 	PUT(e, "\x83\xc1\x0f"); /* add $8+7,%ecx */
 	PUT(e, "\x83\xe1\xf8"); /* and $-8,%ecx */
