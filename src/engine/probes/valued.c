@@ -463,10 +463,35 @@ static const uint64_t *take_texts(struct engine_ring *ring, const cprof_process 
 	return ret;
 }
 
+/* Did all fetches bring what they should, from where no breakpoint is? */
+static bool are_whole(const struct engine_ring *ring, const cprof_process *p,
+		      const struct engine_valued *v, const struct cp_record_plain *r)
+{
+	const struct engine_bare *bare = &ring->bare;
+	unsigned i;
+
+	for (i = 0; i < v->fetch_count; i++) {
+		const struct engine_valued_fetch *f = &v->fetches[i];
+		unsigned end = f->word + 1 + (f->size + 7u) / 8;
+		uint64_t address = f->offset;
+
+		/* The head of what was read and is not cut: no more than its size. */
+		if (end > r->words || r->values[f->word] != f->size)
+			return false;
+		address += r->values[f->pointer];
+		if (address < bare->start || address >= bare->end || f->size > bare->end - address)
+			return false;
+	}
+	return bare->made == p->texts_made;
+}
+
+/* NULL also where what fetches brought has to be looked at. */
 __attribute__((always_inline)) static inline const uint64_t *take_plain(
 	struct engine_ring *ring, const cprof_process *p, const struct engine_valued *v,
 	const struct cp_record_plain *record)
 {
+	if (v->blocks && !are_whole(ring, p, v, record))
+		return NULL;
 	return v->texts ? take_texts(ring, p, v, record) : take_numbers(ring, v, record);
 }
 
@@ -482,7 +507,8 @@ bool engine_valued_read(cprof_session *s, const cprof_process *p, struct engine_
 		return false;
 	if (v->plain) {
 		ret->numbers = take_plain(ring, p, v, record);
-		return ret->numbers != NULL;
+		if (ret->numbers || !v->blocks)
+			return ret->numbers != NULL;
 	}
 	r.session = s;
 	r.process = p;
@@ -540,14 +566,16 @@ bool engine_valued_read_two(cprof_session *s, const cprof_process *p, struct eng
 	const uint64_t *first = NULL, *last = NULL;
 
 	if (two->first) {
-		first = plain ? take_plain(ring, p, two->first, two->begins)
-			      : read_as_numbers(s, p, ring, two->first, two->begins, sp);
+		first = plain ? take_plain(ring, p, two->first, two->begins) : NULL;
+		if (!first && (!plain || two->first->blocks))
+			first = read_as_numbers(s, p, ring, two->first, two->begins, sp);
 		if (!first)
 			return false;
 	}
 	if (two->last) {
-		last = plain ? take_plain(ring, p, two->last, two->ends)
-			     : read_as_numbers(s, p, ring, two->last, two->ends, sp);
+		last = plain ? take_plain(ring, p, two->last, two->ends) : NULL;
+		if (!last && (!plain || two->last->blocks))
+			last = read_as_numbers(s, p, ring, two->last, two->ends, sp);
 		if (!last && first)
 			engine_valued_drop(ring, two->first);
 		if (!last)

@@ -44,6 +44,7 @@ struct engine_valued {
 	uint16_t most; /* the record has more words than this, where ... */
 	struct engine_valued_number *plain; /* ... all are these; owned; NULL: not so */
 	bool texts; /* some of them are */
+	bool blocks; /* they are, too, of what fetches bring, if all of that is there */
 };
 
 /* Is there room for the record's values, before the block is told? */

@@ -168,6 +168,42 @@ static uint16_t count_numbers(const struct cp_form *form)
 	return (uint16_t)n;
 }
 
+/* Where in the record a number stands that a fetch brings; false: not in one word. */
+static bool find_in_block(struct engine_valued *v, uint32_t i, uint8_t *shift_ret)
+{
+	const struct cp_form_item *item = &v->form->items[i];
+	const struct engine_valued_fetch *f = &v->fetches[item->number];
+	uint32_t at = (uint32_t)item->offset, shift = at % 8 * 8 + item->shift;
+
+	if (item->offset < 0 || shift + item->bits > 64 ||
+	    (item->what != CP_FORM_NUMBER && item->what != CP_FORM_DOUBLE))
+		return false;
+	v->words[i] = (uint16_t)(f->word + 1 + at / 8);
+	*shift_ret = (uint8_t)shift;
+	return true;
+}
+
+/* Is all that fetches bring bytes at addresses that words of the record are? */
+static bool are_blocks(struct engine_valued *v)
+{
+	unsigned i;
+
+	for (i = 0; i < v->fetch_count; i++) {
+		struct engine_valued_fetch *f = &v->fetches[i];
+
+		if (f->as != ENGINE_FETCH_BYTES)
+			return false;
+		if (!f->from && f->pointer == ENGINE_VALUED_SP)
+			return false;
+		if (!f->from)
+			continue;
+		if (f->at % 8)
+			return false;
+		f->pointer = (uint16_t)(v->fetches[f->from - 1].word + 1 + f->at / 8);
+	}
+	return v->fetch_count != 0;
+}
+
 /* Is it no more than bits of a word, or the text that a word leads to, the next in the record? */
 static bool is_plain_item(const struct engine_valued *v, uint32_t i, unsigned texts)
 {
@@ -191,12 +227,17 @@ static void find_plain(struct engine_valued *v)
 
 	if (!v->numbers)
 		return;
+	v->blocks = are_blocks(v);
 	v->plain = calloc(form->count, sizeof(*v->plain));
-	for (i = 0; v->plain && i < form->count && is_plain_item(v, i, texts); i++) {
+	for (i = 0; v->plain && i < form->count; i++) {
 		const struct cp_form_item *item = &form->items[i];
 		bool text = item->what == CP_FORM_TEXT;
+		uint8_t shift = item->shift;
 
-		v->plain[i] = (struct engine_valued_number){ v->words[i], item->shift,
+		if (v->blocks && item->where == CP_FORM_BLOCK ? !find_in_block(v, i, &shift)
+							      : !is_plain_item(v, i, texts))
+			break;
+		v->plain[i] = (struct engine_valued_number){ v->words[i], shift,
 							     (uint8_t)(64 - item->bits),
 							     item->is_signed, text };
 		if (v->words[i] > v->most)
@@ -204,8 +245,10 @@ static void find_plain(struct engine_valued *v)
 		texts += text;
 	}
 	v->texts = texts != 0;
-	if (i == form->count && texts == v->fetch_count && v->numbers == form->count + 2 * texts)
+	if (i == form->count && (v->blocks ? !texts : texts == v->fetch_count) &&
+	    v->numbers == form->count + 2 * texts)
 		return;
+	v->blocks = false;
 	free(v->plain);
 	v->plain = NULL;
 }
