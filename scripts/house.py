@@ -47,7 +47,7 @@ FLOORS = {
                     ["variadic", "exits"], ["uses"], ["read", "values", "form", "form_trial", "frame"], ["declared", "declared/"],
                     ["changes", "copy", "lacks", "print", "print_lines", "spelling", "thread_locals", "entered"],
                     ["condition", "condition_names", "condition_parse"],
-                    ["thing"], ["statics", "dynamic", "traits"], ["bases"], ["members", "number", "registers", "scope"], ["type_names"], ["outer_names"], ["condition_tests", "condition_way"], ["evaluate"],
+                    ["thing"], ["statics", "dynamic", "traits"], ["bases"], ["members", "number", "registers", "scope"], ["type_names"], ["outer_names"], ["condition_tests", "condition_way", "chosen"], ["evaluate"],
                     ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file", "shape_layout", "plan_shapes"]],
     "src/control": [["control", "place", "port"], ["client", "server"]],
     "src/link": [["code", "coverage", "fetch", "gone", "link", "map", "perf", "sites", "stats"], ["channel", "records", "records_plain", "ring"]],

@@ -95,6 +95,13 @@ CPROF_API void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed);
 /* Only calls for which EXPR over the arguments holds are reported, e.g. "len > 4096 &&
  * mode != 2". Returns NULL, or what is wrong with EXPR, to be free()d. [init] */
 CPROF_API char *cprof_profiler_set_call_condition(const char *expr);
+/* Values of calls that are told in the place of all their arguments, in all sessions' modules
+ * (cprof_call_context_argument(), as many as have a meaning in the function): EXPRs with
+ * commas between them, of arguments by name, their members, elements by number, and what
+ * pointers lead to, e.g. "node->next->value, length". Nothing else is copied. The getters of
+ * bytes below go by the function's own arguments. NULL: all arguments. Returns NULL, or what
+ * is wrong, to be free()d. [init] */
+CPROF_API char *cprof_profiler_set_call_arguments(const char *list);
 
 /* Captures arguments and results, as the *_CONTEXT flags ask for them, with
  * debug information. False if too late. [init] */

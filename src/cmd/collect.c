@@ -182,7 +182,9 @@ const struct cp_option cp_calls_options[] = {
 	  .help = "record every call of the functions that match: names and globs (parse_*, "
 		  "ns::Foo::*), /regex/, all, program, lib:GLOB, src:GLOB, class:GLOB, ns:GLOB, "
 		  "plt:GLOB, separated by commas, -ENTRY to exclude; may be repeated" },
-	{ "args", 'a', CP_OPTION_TRUE, AT(args), .help = "with their arguments" },
+	{ "args", 'a', CP_OPTION_TEXT, AT(args), .value = "EXPR", .absent = "",
+	  .help = "with their arguments; with EXPR these instead, members and what pointers lead "
+		  "to, separated by commas: 'node->value,length'" },
 	{ "result", 'r', CP_OPTION_TRUE, AT(result), .help = "with what they return" },
 	{ "locals", 'l', CP_OPTION_TRUE, AT(locals),
 	  .help = "with their local variables when they return" },

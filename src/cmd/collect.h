@@ -38,7 +38,8 @@ struct cp_calls_options {
 	uint64_t
 		allocs; /* what is allocated and freed, likewise: CP_BYTES_ALL, or a sample; 0: not */
 	struct cp_texts trace; /* SPECs; together one list */
-	bool args, result, locals, changes, elements, stack, cpu_time;
+	const char *args; /* EXPRs; "": all arguments; NULL: none */
+	bool result, locals, changes, elements, stack, cpu_time;
 	bool fast; /* none of these */
 	bool traps; /* no detours */
 	unsigned on_full; /* cprof_on_full */

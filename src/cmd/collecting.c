@@ -19,6 +19,7 @@
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
 #include "engine/api/profiler.h"
+#include "inspect/chosen.h"
 #include "inspect/inspect.h"
 #include "modules/modules.h"
 #include "probe/spec.h"
@@ -325,6 +326,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	const struct cp_calls_options *c = &o->calls;
 	CP_FREE char *list = cp_collecting_specs(&c->trace);
 	struct cp_condition *condition = NULL;
+	struct cp_chosen *chosen = NULL;
 	struct cp_spec *spec = NULL;
 	struct cp_error *err;
 	int status = check_coverage(args, o);
@@ -350,6 +352,9 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (c->fast && told(c))
 		return cp_usage(args, "--fast tells nothing but times and stacks, and --%s more",
 				told(c));
+	if (c->changes && c->args && *c->args)
+		return cp_usage(args,
+				"--changes is of all pointer arguments: without =EXPR at --args");
 	if (c->summary && kept(c))
 		return cp_usage(args,
 				"--summary keeps nothing of a single call, as --%s would have to",
@@ -361,6 +366,10 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	cp_spec_destroy(spec);
 	if (!err)
 		err = check_kept(&c->kept);
+	if (!err && c->args && *c->args) {
+		err = cp_chosen_parse(c->args, &chosen);
+		cp_chosen_destroy(chosen);
+	}
 	if (!err && c->when) {
 		err = cp_condition_parse(c->when, &condition);
 		cp_condition_destroy(condition);
@@ -400,10 +409,12 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 	add_text(desc, "trace", list);
 	if (c->when)
 		add_text(desc, "when", c->when);
-	cp_buf_printf(desc, "%s%s%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
-		      c->locals ? ",locals" : "", c->changes ? ",changes" : "",
-		      c->elements ? ",elements" : "", c->stack ? ",stack" : "",
-		      c->cpu_time ? ",cpu-time" : "");
+	if (c->args && *c->args)
+		add_text(desc, "args", c->args);
+	cp_buf_printf(desc, "%s%s%s%s%s%s%s", c->args && !*c->args ? ",args" : "",
+		      c->result ? ",result" : "", c->locals ? ",locals" : "",
+		      c->changes ? ",changes" : "", c->elements ? ",elements" : "",
+		      c->stack ? ",stack" : "", c->cpu_time ? ",cpu-time" : "");
 	describe_kept(desc, &c->kept);
 	if (c->summary)
 		cp_buf_str(desc, ",summary");

@@ -135,7 +135,7 @@ static void bash_values(const struct cp_command *command)
 		if (!cp_option_takes_value(o))
 			continue;
 		printf("\t%s:--%s", command->name, o->name);
-		if (o->letter)
+		if (o->letter && !o->absent)
 			printf(" | %s:-%c", command->name, o->letter);
 		fputs(") ", stdout);
 		if (o->choices) {
@@ -160,7 +160,7 @@ static void bash_valued(const struct cp_command *command)
 	{
 		if (cp_option_takes_value(o) && !o->absent)
 			printf("--%s ", o->name);
-		if (cp_option_takes_value(o) && o->letter)
+		if (cp_option_takes_value(o) && o->letter && !o->absent)
 			printf("-%c ", o->letter);
 	}
 	puts("'\n\tfi");
@@ -257,7 +257,7 @@ static const char *zsh_action(enum cp_completes completes)
 static void zsh_option(const struct cp_option *o)
 {
 	bool repeats = o->kind == CP_OPTION_TEXTS || o->kind == CP_OPTION_COUNT;
-	bool value = cp_option_takes_value(o);
+	bool value = cp_option_takes_value(o) && !(o->letter && o->absent);
 
 	fputs(" \\\n\t\t\t", stdout);
 	if (o->letter && !repeats)
@@ -410,7 +410,8 @@ static void fish_command(const struct cp_command *command)
 		printf("complete -c cprof %s %s' -l %s", seen, command->name, o->name);
 		if (o->letter)
 			printf(" -s %c", o->letter);
-		if (cp_option_takes_value(o)) /* -x, the usual, forbids -F */
+		if (cp_option_takes_value(o) &&
+		    !(o->letter && o->absent)) /* -x, the usual, forbids -F */
 			printf(" %s %s", o->completes == CP_COMPLETES_FILES ? "-r" : "-x",
 			       o->choices ? "-a '" : fish_action(o->completes));
 		if (o->choices) {

@@ -253,6 +253,10 @@ static struct cp_error *read_short(struct parse *p, const char *text)
 			take_flag(m);
 			continue;
 		}
+		if (m.option->absent) {
+			CP_TRY(take_value(m, m.option->absent));
+			continue;
+		}
 		if (text[1])
 			return take_value(m, text + 1);
 		if (!*p->rest)

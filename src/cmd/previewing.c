@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmd/collecting.h"
 #include "cmd/complain.h"
+#include "inspect/chosen.h"
 #include "inspect/condition_way.h"
 #include "inspect/inspect.h"
 #include "inspect/outer_names.h"
@@ -204,6 +205,61 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 	return err;
 }
 
+struct choosing {
+	const struct cp_chosen *chosen;
+	size_t index;
+	bool unknown, fits;
+	struct cp_error *why; /* owned; why not in the first function */
+};
+
+/* A cp_preview_fn: does the value mean anything in that function? */
+static bool try_chosen(void *ctx, struct cp_image *image, const struct cp_probe_function *f)
+{
+	struct choosing *c = ctx;
+	struct cp_signature *s = NULL;
+	struct cp_error *err =
+		cp_signature_read(image, (struct cp_vaddr){ f->address }, f->linkage_name, false,
+				  false, CP_SIGNATURE_ARGUMENTS, NULL, &s);
+
+	c->unknown |= err || !cp_signature_is_described(s) || f->kind != CP_PROBE_FUNCTION;
+	cp_error_free(err);
+	err = c->unknown ? NULL : cp_chosen_means(c->chosen, c->index, s);
+	c->fits |= !err;
+	if (c->why)
+		cp_error_free(err);
+	else
+		c->why = err;
+	cp_signature_destroy(s);
+	return !c->unknown && !c->fits;
+}
+
+/* Checks --args, each of which has to mean something in a function that `list` matches. */
+static CP_ERROR check_chosen(const char *path, const char *list, const char *args,
+			     const struct cp_image_options *options)
+{
+	struct cp_chosen *chosen = NULL;
+	struct cp_preview preview;
+	struct cp_error *err;
+	size_t i, count;
+
+	CP_TRY(cp_chosen_parse(args, &chosen));
+	err = NULL;
+	count = cp_chosen_count(chosen);
+	for (i = 0; !err && i < count; i++) {
+		struct choosing c = { .chosen = chosen, .index = i };
+
+		err = cp_preview_each(path, list, options, try_chosen, &c, &preview);
+		if (!err && c.why && !c.fits && !preview.may_load && !preview.may_start)
+			err = cp_error_new(CP_ERR_USAGE, 0,
+					   "--args: '%s' means nothing in what matches '%s': %s",
+					   cp_chosen_text(chosen, i), list, c.why->what);
+		cp_error_free(c.why);
+		cp_preview_free(&preview);
+	}
+	cp_chosen_destroy(chosen);
+	return err;
+}
+
 /* Refuses a SPEC that matches nothing, where nothing comes that it could match. */
 static CP_ERROR check_spec(const char *path, const char *list,
 			   const struct cp_image_options *options, bool *matched_ret)
@@ -237,5 +293,7 @@ int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_op
 					 &any);
 	if (!err && matched && o->calls.when)
 		err = check_names(path, list, o->calls.when, &options);
+	if (!err && matched && o->calls.args && *o->calls.args)
+		err = check_chosen(path, list, o->calls.args, &options);
 	return err ? cp_usage_error(args, err) : CP_EXIT_OK;
 }

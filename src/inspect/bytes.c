@@ -373,6 +373,26 @@ static struct cp_bytes indirect_bytes(struct cp_build *b, const struct cp_parame
 	return at;
 }
 
+/* What pointers lead to from the one that the place is. */
+static struct cp_bytes led_bytes(struct cp_build *b, const struct cp_parameter *p, uint64_t size,
+				 uint8_t *error_ret)
+{
+	struct cp_bytes at = direct_bytes(b, p, 8, error_ret);
+	uint64_t pointer, want;
+	bool tried;
+	unsigned i;
+
+	for (i = 0; i < p->lead_count && at.size == 8 && !at.gaps; i++) {
+		want = i + 1u < p->lead_count ? 8 : size;
+		pointer = cp_build_number(at.at, 8);
+		at = cp_build_memory(b, pointer + (uint64_t)(int64_t)p->leads[i], want, &tried);
+		*error_ret = tried || !pointer ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE;
+		if (at.size < want)
+			at.size = 0;
+	}
+	return i == p->lead_count ? at : (struct cp_bytes){ .address = at.address };
+}
+
 /* A float that was passed as a double. */
 static struct cp_bytes demoted(struct cp_build *b, const struct cp_parameter *p, uint8_t *error_ret)
 {
@@ -391,13 +411,14 @@ static struct cp_bytes demoted(struct cp_build *b, const struct cp_parameter *p,
 
 struct cp_bytes cp_build_bytes(struct cp_build *b, const struct cp_parameter *p, uint8_t *error_ret)
 {
-	const struct cp_type *t = cp_type_strip(p->type);
-	uint64_t size = t ? t->size : 8;
+	uint64_t size = cp_parameter_size(p);
 
 	*error_ret = CPROF_VALUE_UNAVAILABLE;
 	size = size < b->limits->value ? size : b->limits->value;
 	switch (p->place.how) {
 	case CP_PLACE_DIRECT:
+		if (p->lead_count)
+			return led_bytes(b, p, size, error_ret);
 		return p->place.promoted ? demoted(b, p, error_ret)
 					 : direct_bytes(b, p, size, error_ret);
 	case CP_PLACE_INDIRECT:

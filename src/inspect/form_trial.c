@@ -91,13 +91,14 @@ static void make_values(struct cp_form_trial *t, bool leave)
 {
 	const struct cp_signature *s = t->signature;
 	struct cp_value_request request = { s, &t->capture, &t->arena, &t->notes };
+	const struct cp_parameter *all = leave ? &s->result : s->chosen ? s->shown : s->parameters;
 	cprof_value *values;
 	size_t i;
 
-	t->count = leave ? s->has_result : s->parameter_count;
+	t->count = leave ? s->has_result : s->chosen ? s->shown_count : s->parameter_count;
 	values = cp_arena_array(&t->arena.memory, t->count, sizeof(*values));
 	for (i = 0; values && i < t->count; i++)
-		cp_value_of_parameter(&request, leave ? &s->result : &s->parameters[i], &values[i]);
+		cp_value_of_parameter(&request, &all[i], &values[i]);
 	t->values = t->notes.failed ? NULL : values;
 }
 
@@ -107,7 +108,7 @@ struct cp_form_trial *cp_form_trial_make(const struct cp_signature *s, bool leav
 {
 	struct cp_form_trial *t;
 
-	if (leave ? cp_signature_result_is_kept(s) : cp_signature_is_variadic(s))
+	if (leave ? cp_signature_result_is_kept(s) : !s->chosen && cp_signature_is_variadic(s))
 		return NULL;
 	t = calloc(1, sizeof(*t));
 	if (!t)

@@ -145,6 +145,10 @@ void cp_capture_later(struct cp_capture *capture, const struct cp_reader *memory
 const cprof_value *cp_signature_arguments(const struct cp_signature *signature,
 					  const struct cp_capture *capture,
 					  struct cp_value_arena *arena, size_t *count_ret);
+/* The same, or what was chosen to be told for them (chosen.h). */
+const cprof_value *cp_signature_shown(const struct cp_signature *signature,
+				      const struct cp_capture *capture,
+				      struct cp_value_arena *arena, size_t *count_ret);
 /* `entry` is what was captured when the function was entered (may be NULL). */
 const cprof_value *cp_signature_result(const struct cp_signature *signature,
 				       const struct cp_capture *entry,

@@ -364,6 +364,39 @@ static void plan_direct(struct cp_plan *p, const struct cp_parameter *parameter,
 		cp_plan_type(p, parameter->type, &s, 0, 0, 0);
 }
 
+/* Where pointers lead to, from the one that the place is; nothing else of what they are in. */
+static void plan_led(struct cp_plan *p, const struct cp_parameter *parameter)
+{
+	struct cp_plan_source s = { .place = &parameter->place };
+	struct cp_fetch f;
+	int index;
+	unsigned i;
+
+	if (parameter->place.how != CP_PLACE_DIRECT)
+		return;
+	if (parameter->place.pieces[0].where == CP_PIECE_MEMORY) {
+		index = stack_fetch(p, &parameter->place.pieces[0]);
+		if (index < 0)
+			return;
+		s = (struct cp_plan_source){ NULL, (uint16_t)index, 1, 8 };
+	}
+	for (i = 0; i < parameter->lead_count; i++) {
+		if (!cp_plan_pointer(&s, 0, &f))
+			return;
+		f.offset = parameter->leads[i];
+		f.size = i + 1u < parameter->lead_count ? 8
+							: at_most(cp_parameter_size(parameter),
+								  p->signature->limits.value);
+		index = cp_plan_add(p, f);
+		if (index < 0)
+			return;
+		s = (struct cp_plan_source){ NULL, (uint16_t)index, (uint16_t)(f.level + 1),
+					     f.size };
+	}
+	if (!parameter->bits)
+		cp_plan_type(p, parameter->type, &s, 0, 0, 0);
+}
+
 bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
 		       const struct cp_parameter *parameter, struct cp_fetches *to, unsigned *flags)
 {
@@ -375,7 +408,9 @@ bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *im
 			     .most_bytes = signature->limits.total };
 
 	*flags |= CP_SITE_REGS;
-	if (parameter->place.how == CP_PLACE_DIRECT)
+	if (parameter->lead_count)
+		plan_led(&p, parameter);
+	else if (parameter->place.how == CP_PLACE_DIRECT)
 		plan_direct(&p, parameter, flags);
 	else if (parameter->place.how == CP_PLACE_INDIRECT)
 		plan_indirect(&p, parameter);

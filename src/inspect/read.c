@@ -19,6 +19,8 @@
  * Without debug information there are the registers that arguments are
  * passed in, and nobody knows how many of them mean something.
  */
+#include "inspect/read.h"
+
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,24 +310,51 @@ static struct cp_error *raw_parameters(struct cp_signature *s)
 
 /* ---- the plan of a stop ---- */
 
-static bool plan_all(struct cp_signature *s, struct cp_image *image)
+static bool plan_each(struct cp_signature *s, const struct cp_parameter *all, size_t count)
 {
 	size_t i;
 
-	if (s->want & CP_SIGNATURE_ARGUMENTS) {
-		for (i = 0; i < s->parameter_count; i++) {
-			if (!cp_plan_parameter(s, image, &s->parameters[i], &s->entry,
-					       &s->entry_flags))
-				return false;
-		}
-		if (cp_variadic_is_told(s) && !cp_variadic_plan(s))
+	for (i = 0; i < count; i++)
+		if (!cp_plan_parameter(s, s->image, &all[i], &s->entry, &s->entry_flags))
 			return false;
-	}
+	return true;
+}
+
+static bool plan_arguments(struct cp_signature *s)
+{
+	if (!(s->want & CP_SIGNATURE_ARGUMENTS))
+		return true;
+	if (!plan_each(s, s->shown, s->shown_count))
+		return false;
+	if (s->chosen && !s->arguments_too)
+		return true;
+	return plan_each(s, s->parameters, s->parameter_count) &&
+	       (!cp_variadic_is_told(s) || cp_variadic_plan(s));
+}
+
+static void keep_result(struct cp_signature *s)
+{
+	if (cp_signature_result_is_kept(s))
+		s->entry_flags |= CP_SITE_REGS;
+}
+
+bool cp_signature_plan_entry(struct cp_signature *s)
+{
+	cp_vec_free(&s->entry.list);
+	s->entry = (struct cp_fetches){ 0 };
+	s->entry_flags = 0;
+	keep_result(s);
+	return plan_arguments(s) && cp_plan_finish(&s->entry);
+}
+
+static bool plan_all(struct cp_signature *s, struct cp_image *image)
+{
+	if (!plan_arguments(s))
+		return false;
 	if ((s->want & CP_SIGNATURE_RESULT) && s->has_result &&
 	    !cp_plan_parameter(s, image, &s->result, &s->exit, &s->exit_flags))
 		return false;
-	if (cp_signature_result_is_kept(s))
-		s->entry_flags |= CP_SITE_REGS;
+	keep_result(s);
 	return cp_plan_finish(&s->entry) && cp_plan_finish(&s->exit);
 }
 

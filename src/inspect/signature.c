@@ -86,6 +86,15 @@ bool cp_signature_has_this(const struct cp_signature *s)
 	       !strcmp(s->parameters[0].name, "this");
 }
 
+uint64_t cp_parameter_size(const struct cp_parameter *p)
+{
+	const struct cp_type *t = cp_type_strip(p->type);
+
+	if (p->bits)
+		return (p->bits->bit_offset + (uint64_t)p->bits->bit_size + 7) / 8;
+	return t ? t->size : 8;
+}
+
 size_t cp_signature_named_count(const struct cp_signature *s)
 {
 	return s->described ? s->parameter_count : 0;

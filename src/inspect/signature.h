@@ -14,12 +14,20 @@
 
 #define CP_VALUE_DEPTH 64 /* of any nesting, whatever the limits say */
 
+#define CP_LEADS_MAX 8 /* pointers in a row */
+
 struct cp_parameter {
 	const char *name;
 	const struct cp_type *type; /* NULL: a raw register */
 	uint8_t source; /* cprof_value_source */
 	bool guessed;
 	struct cp_place place;
+	/* Its place has a pointer, and so many lead on from there: it is leads[lead_count - 1]
+	 * bytes into what the last leads to, each of the others so far into what the one before
+	 * it does. */
+	uint8_t lead_count;
+	int32_t leads[CP_LEADS_MAX];
+	const struct cp_type_member *bits; /* it is a bit-field of what is there, or NULL */
 };
 
 struct cp_fetches {
@@ -47,6 +55,11 @@ struct cp_signature {
 	unsigned want; /* CP_SIGNATURE_* */
 	struct cp_parameter *parameters;
 	size_t parameter_count;
+	/* What is told for them: these, if `chosen` (chosen.h), for which the parameters
+	 * themselves need not be captured. */
+	struct cp_parameter *shown;
+	size_t shown_count;
+	bool chosen, arguments_too;
 	struct cp_parameter result; /* type NULL: void */
 	bool has_result;
 	struct cp_fetches entry, exit;
@@ -61,6 +74,8 @@ void cp_signature_set_constant(struct cp_parameter *p, const struct cp_variable 
 /* Is what is said of `v` so before the first instruction, too? */
 bool cp_signature_needs_no_frame(const struct cp_signature *signature, const struct cp_variable *v,
 				 const struct cp_place *said);
+/* Bytes of its value. */
+uint64_t cp_parameter_size(const struct cp_parameter *p);
 /* An argument, or the result (-1); NULL: there is none. */
 const struct cp_parameter *cp_signature_parameter(const struct cp_signature *signature,
 						  int position);

@@ -53,7 +53,13 @@ struct cp_uses cp_signature_uses(const struct cp_signature *signature, bool leav
 		uses.others |= signature->want & CP_SIGNATURE_LOCALS;
 		return uses;
 	}
-	for (i = 0; i < signature->parameter_count && signature->want & CP_SIGNATURE_ARGUMENTS; i++)
+	if (!(signature->want & CP_SIGNATURE_ARGUMENTS))
+		return uses;
+	for (i = 0; i < signature->shown_count; i++)
+		add_place(signature, &signature->shown[i].place, &uses);
+	if (signature->chosen && !signature->arguments_too)
+		return uses;
+	for (i = 0; i < signature->parameter_count; i++)
 		add_place(signature, &signature->parameters[i].place, &uses);
 	uses.others |= cp_variadic_is_told(signature);
 	return uses;

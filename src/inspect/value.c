@@ -675,6 +675,12 @@ static struct cp_build start(const struct cp_value_request *request, const struc
 				  .left = VALUES_MAX };
 }
 
+static bool is_number(const cprof_value *v)
+{
+	return (v->kind >= CPROF_VALUE_INT && v->kind <= CPROF_VALUE_FLOAT) ||
+	       v->kind == CPROF_VALUE_ENUM || (v->kind == CPROF_VALUE_POINTER && !v->count);
+}
+
 void cp_value_of_parameter(const struct cp_value_request *request, const struct cp_parameter *p,
 			   cprof_value *ret)
 {
@@ -697,9 +703,14 @@ void cp_value_of_parameter(const struct cp_value_request *request, const struct 
 		ret->kind = CPROF_VALUE_UINT;
 		ret->size = 8;
 		ret->u.u = cp_build_number(from.at, 8);
+	} else if (p->bits) {
+		cp_build_bits(&b, ret, p->bits, from);
 	} else {
 		cp_build_value(&b, ret, p->type, from, 0, 0);
 	}
+	/* It is told for an argument: a number is one wherever it was read. */
+	if (p->lead_count && is_number(ret))
+		ret->address = 0;
 }
 
 const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,

@@ -39,6 +39,23 @@ static bool is_confirmed(const struct cp_signature *s, const struct cp_capture *
 	return a->known & 1 && b->known >> number & 1 && a->r[0] == b->r[number];
 }
 
+const cprof_value *cp_signature_shown(const struct cp_signature *s,
+				      const struct cp_capture *capture,
+				      struct cp_value_arena *arena, size_t *count_ret)
+{
+	struct cp_value_request request = { s, capture, arena, NULL };
+	cprof_value *values;
+	size_t i;
+
+	if (!s->chosen)
+		return cp_signature_arguments(s, capture, arena, count_ret);
+	values = cp_arena_array(&arena->memory, s->shown_count, sizeof(*values));
+	for (i = 0; values && i < s->shown_count; i++)
+		cp_value_of_parameter(&request, &s->shown[i], &values[i]);
+	*count_ret = values ? s->shown_count : 0;
+	return values;
+}
+
 const cprof_value *cp_signature_result(const struct cp_signature *s, const struct cp_capture *entry,
 				       const struct cp_capture *capture,
 				       struct cp_value_arena *arena)

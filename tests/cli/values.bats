@@ -170,3 +170,131 @@ unless_unknown() {
 	run --separate-stderr "$CPROF" run -q -t f -a --when='l > 1050' -o unused.data -- ./unused
 	[[ $stderr == *'could be told of none of 100 calls'* ]]
 }
+
+FIELDS='
+#include <memory>
+enum color { RED, GREEN, BLUE };
+struct base { long first; };
+struct node : base {
+	node *next;
+	const char *name;
+	double weight;
+	color shade;
+	unsigned flag : 3, other : 5;
+	struct { short x, y; } at[2];
+	char label[8];
+};
+struct pair { int a; short b, c; };
+struct big { long words[5]; node *to; };
+struct boxed {
+	int before, count;
+	std::unique_ptr<node> inside;
+	__attribute__((noinline)) int method(int by) { __asm__ volatile("" ::: "memory"); return count + by; }
+};
+__attribute__((noinline)) long follow(node *p, node &r, node **pp, int)
+{
+	__asm__ volatile("" ::: "memory");
+	return p->first + r.first + (*pp)->first;
+}
+__attribute__((noinline)) long values(pair by, big large, long, long, long, long, long, node *pushed)
+{
+	__asm__ volatile("" ::: "memory");
+	return by.a + large.words[1] + pushed->first;
+}
+int main()
+{
+	node n = { { 11 }, nullptr, "eleven", 1.5, BLUE, 5, 17, { { 1, 2 }, { 3, -4 } }, "label" };
+	node m = { { -22 }, &n, "twenty two", -2.25, GREEN, 2, 30, { { 5, 6 }, { 7, 8 } }, "other" };
+	node *to = &m;
+	boxed b = { 1, 33, std::make_unique<node>(m) };
+	long sum = 0;
+	for (int i = 0; i < 3; i++) {
+		n.first += i;
+		sum += follow(&m, n, &to, 0);
+		sum += values({ i, -7, 9 }, { { 1, 2, 3, 4, 5 }, &n }, 1, 2, 3, 4, 5, &m);
+		sum += b.method(4);
+	}
+	return sum == 0;
+}
+'
+
+# of_gdb FUNCTION EXPR...: what gdb prints of each call, a line each
+of_gdb() {
+	local function=$1 expression
+	shift
+	{
+		echo "set print address off"
+		echo "set print null-stop on"
+		echo "break $function"
+		echo commands
+		echo silent
+		for expression; do
+			printf 'echo >%s=\noutput %s\necho \\n\n' "$expression" "$expression"
+		done
+		echo continue
+		echo end
+		echo run
+	} >gdb.commands
+	gdb -q -nx -batch -iex 'set debuginfod enabled off' -x gdb.commands ./p 2>/dev/null |
+		sed -n 's/ = /=/g; s/^>//p'
+}
+
+# same_fields FUNCTION EXPR...: told of each call as gdb does, by detours and by breakpoints
+same_fields() {
+	local function=$1 list how
+	shift
+	list=$(IFS=,; echo "$*")
+	of_gdb "$function" "$@" >want
+	[ "$(wc -l <want)" = $((3 * $#)) ] || complain "$compiler: gdb tells $(wc -l <want) of $function"
+	for how in --result --traps; do
+		"$CPROF" run -q -o d -t "$function" --args="$list" "$how" -- ./p
+		"$CPROF" replay --json d | jq -r 'select(.args) | .args[] | .name + "=" + .text' >got
+		diff want got >&2 || complain "$compiler $how: $function"
+		[ "$how" = --traps ] || "$CPROF" report --json d |
+			jq -e '.overhead.call_stops <= 1' >/dev/null || complain "$compiler: $function stops"
+	done
+}
+
+@test "one field of what a call is given, as gdb has it, without a stop" {
+	needs gdb jq
+	local compiler
+	printf '%s' "$FIELDS" >p.cpp
+	for compiler in 'g++ -O2' 'clang++ -O0'; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -g -std=c++17 -o p p.cpp
+		same_fields follow 'p->first' 'p->next->name' 'p->weight' 'p->shade' 'p->flag' 'p->other' \
+			'p->at[1].y' 'p->label' 'r.first'
+		same_fields follow 'r.name' '(*pp)->first' 'pp[0]->next->shade' 'p->next->at'
+		same_fields values by.a by.b by.c 'large.words[3]' 'large.to->first' 'pushed->weight' 'pushed->next->first'
+		same_fields boxed::method count 'this->before' by
+	done
+	"$CPROF" run -q -o d -t boxed::method --args='inside->first,inside->next->first' -- ./p
+	[ "$("$CPROF" replay --json d | jq -c 'select(.args) | [.args[].value]' | tail -n 1)" = '[-22,14]' ]
+	"$CPROF" replay d >text
+	grep -q 'method(inside->first=-22, inside->next->first=14)' text
+	[ ! -s complaints ] || { cat complaints >&2; false; }
+}
+
+@test "a field that can't be read says so, and one that means nothing is refused" {
+	printf '%s' "$FIELDS" >p.cpp
+	c++ -O1 -g -std=c++17 -o p p.cpp
+	"$CPROF" run -q -o d -t follow --args='p->next->next->first,p->first' -- ./p
+	[ "$("$CPROF" replay d | grep -cF 'follow(p->next->next->first=<unreadable 0x0>, p->first=-22)')" = 3 ]
+	run "$CPROF" run -q -o d -t follow --args='p->first,p->nope' -- ./p
+	[ "$status" = 125 ]
+	[[ $output == *"'p->nope' means nothing in what matches 'follow': node has no member nope"* ]]
+	run "$CPROF" run -q -o d -t follow --args='q' -- ./p
+	[[ $status == 125 && $output == *"there is no argument q"* ]]
+	run "$CPROF" run -q -o d -t follow --args='p->first + 1' -- ./p
+	[[ $status == 125 && $output == *"nothing that is worked out"* ]]
+	# Each function tells those that mean something in it.
+	"$CPROF" run -q -o d -t follow,boxed::method --args='p->first,by' -- ./p
+	[ "$("$CPROF" replay --json d | jq -c 'select(.args) | [.args[].name]' | sort | uniq -c | tr -s ' ')" = \
+		$' 3 ["by"]\n 3 ["p->first"]' ]
+	# A condition goes by all arguments.
+	for how in --quiet --traps; do
+		"$CPROF" run -q -o d -t follow --args='p->next->first' --when='r.first > 11 && p->flag == 2' "$how" -- ./p
+		[ "$("$CPROF" replay --json d | jq -c 'select(.args) | .args[].value' | tr '\n' ' ')" = '12 14 ' ]
+	done
+}

@@ -265,7 +265,7 @@ void engine_context_arguments(struct engine_context *x)
 	bias = x->hit->image ? x->hit->image->bias : 0;
 	capture = x->leave ? capture_of_entry(x->session, x->entry, bias)
 			   : capture_of(x->session, x->hit, x->traced);
-	x->arguments = cp_signature_arguments(x->signature, &capture, x->arena, &x->argument_count);
+	x->arguments = cp_signature_shown(x->signature, &capture, x->arena, &x->argument_count);
 }
 
 /* Reads the arguments once more, by the registers of the entry, from memory as it is
@@ -283,7 +283,7 @@ static void read_now(struct engine_context *x)
 		return;
 	capture = capture_of_entry(x->session, x->entry, x->hit->image ? x->hit->image->bias : 0);
 	cp_capture_later(&capture, &x->session->current.process->memory, x->arena);
-	x->now = cp_signature_arguments(x->signature, &capture, x->arena, &count);
+	x->now = cp_signature_shown(x->signature, &capture, x->arena, &count);
 	if (count != x->argument_count)
 		x->now = NULL;
 }

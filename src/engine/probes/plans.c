@@ -33,6 +33,7 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 #include "engine/target/variables.h"
+#include "inspect/chosen.h"
 #include "inspect/condition_way.h"
 #include "inspect/outer_names.h"
 #include "unwind/pads.h"
@@ -186,7 +187,7 @@ static void read_further(const cprof_session *s, struct engine_traced *t, unsign
 }
 
 /* Types are read when somebody wants values, before anything is armed. */
-static void read_signature(const cprof_process *p, struct engine_traced *t)
+static void read_types(const cprof_process *p, struct engine_traced *t)
 {
 	const struct cp_probe_function *f = t->function;
 	const struct cp_value_limits limits = engine_value_limits(p->session);
@@ -218,6 +219,16 @@ static void read_signature(const cprof_process *p, struct engine_traced *t)
 	else if (c->condition && cp_signature_has_this(t->signature))
 		read_further(p->session, t, want);
 	cp_error_free(err);
+}
+
+static void read_signature(const cprof_process *p, struct engine_traced *t)
+{
+	const struct engine_calls *c = p->session->calls;
+
+	read_types(p, t);
+	if (t->signature && c->arguments)
+		cp_error_free(
+			cp_signature_choose(t->signature, c->arguments, c->condition != NULL));
 }
 
 static void set_captures_of_types(struct engine_calls *c, const struct engine_traced *t)

@@ -248,9 +248,9 @@ struct engine_calls {
 	bool filters; /* some profiler has a filter of its own */
 	bool begins_late; /* the session ran without breakpoints until now */
 	uint32_t rate_named, rate_globbed;
-	bool rate_said; /* they are not what they are unless told */
+	bool rate_said, rate_warned; /* not the usual ones; of functions that are called more often */
 	struct cp_condition *condition;
-	bool rate_warned; /* a warning was given of functions that are called too often */
+	struct cp_chosen *arguments; /* owned; what is told for them; NULL: all */
 	bool cpu_time; /* the CPU time of each call is wanted */
 	struct cp_declared *declared; /* owned; NULL: not asked for, or not there */
 	bool declared_tried;

@@ -20,6 +20,7 @@
 #include "engine/target/images.h"
 #include "engine/target/state.h"
 #include "probe/near.h"
+#include "inspect/chosen.h"
 #include "inspect/condition_way.h"
 #include "inspect/shape_ops.h"
 
@@ -79,6 +80,7 @@ void engine_calls_free(cprof_session *s)
 	cp_vec_free(&c->rings);
 	cp_vec_free(&c->yielded);
 	cp_condition_destroy(c->condition);
+	cp_chosen_destroy(c->arguments);
 	cp_decoder_destroy(c->decoder);
 	cp_value_arena_destroy(c->arena);
 	free(c);
@@ -317,6 +319,27 @@ char *cprof_profiler_set_call_condition(const char *expr)
 	}
 	cp_condition_destroy(c->condition);
 	c->condition = condition;
+	return NULL;
+}
+
+char *cprof_profiler_set_call_arguments(const char *list)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
+	struct cp_chosen *chosen = NULL;
+	struct cp_error *err;
+	char *text;
+
+	if (!c)
+		return strdup("too late: what calls tell is set before the session runs");
+	err = list ? cp_chosen_parse(list, &chosen) : NULL;
+	if (err) {
+		text = strdup(err->what);
+		cp_error_free(err);
+		return text;
+	}
+	cp_chosen_destroy(c->arguments);
+	c->arguments = chosen;
 	return NULL;
 }
 

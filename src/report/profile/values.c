@@ -85,10 +85,18 @@ void cp_values_object(struct cp_buf *out, const cprof_value *values, size_t coun
 	cp_buf_u8(out, '}');
 }
 
+/* Is it not by its place among the arguments that it is known what it is? */
+static bool is_by_path(const cprof_value *v)
+{
+	return v->name && strpbrk(v->name, ".>[*");
+}
+
 void cp_values_text(struct cp_buf *out, const cprof_value *values, size_t count, bool names)
 {
 	size_t i;
 
+	for (i = 0; i < count; i++)
+		names |= is_by_path(&values[i]);
 	for (i = 0; i < count; i++) {
 		const cprof_value *v = &values[i];
 

@@ -281,6 +281,19 @@ static bool set_condition(cprof_profiler *log, const char *text)
 	return false;
 }
 
+static bool set_arguments(cprof_profiler *log, const char *list)
+{
+	char *error = cprof_profiler_set_call_arguments(list);
+
+	if (!error) {
+		calls(log)->arguments = true;
+		return true;
+	}
+	cprof_profiler_fail(log->handle, "%s", error);
+	free(error);
+	return false;
+}
+
 static bool set_rate(const char *value)
 {
 	uint32_t rate;
@@ -356,6 +369,8 @@ static bool take(cprof_profiler *log, const char *key, const char *value)
 		return take_callspec(log, value);
 	if (!strcmp(key, "when"))
 		return set_condition(log, value);
+	if (!strcmp(key, "args"))
+		return set_arguments(log, value);
 	if (!strcmp(key, "max-rate"))
 		return set_rate(value);
 	if (!strcmp(key, "calldepth"))
