@@ -248,7 +248,7 @@ struct engine_calls {
 	bool filters; /* some profiler has a filter of its own */
 	bool begins_late; /* the session ran without breakpoints until now */
 	uint32_t rate_named, rate_globbed;
-	bool rate_said, rate_warned; /* not the usual ones; of functions that are called more often */
+	bool rate_said, rate_warned; /* not the usual ones; of too many calls */
 	struct cp_condition *condition;
 	struct cp_chosen *arguments; /* owned; what is told for them; NULL: all */
 	bool cpu_time; /* the CPU time of each call is wanted */

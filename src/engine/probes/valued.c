@@ -434,6 +434,33 @@ __attribute__((always_inline)) static inline const uint64_t *take_numbers(
 	return ret;
 }
 
+/* Likewise, where a form says of some what they mean; NULL also if it does not know. */
+static const uint64_t *take_by_form(struct engine_ring *ring, const struct engine_valued *v,
+				    const struct cp_record_plain *record)
+{
+	uint64_t *ret = ring->numbers.items + ring->numbers.count, *to = ret;
+	cprof_value value;
+	uint32_t i;
+
+	for (i = 0; i < v->form->count; i++) {
+		const struct engine_valued_number *n = &v->plain[i];
+		uint64_t word = record->values[n->word];
+
+		if (!n->by_form) {
+			*to++ = number_of(n, word);
+			continue;
+		}
+		value.symbol = NULL;
+		if (!cp_form_set(v->form, i, word >> n->shift, &value))
+			return NULL;
+		*to++ = value.u.u;
+		if (v->form->values[i].symbol)
+			*to++ = (uintptr_t)value.symbol;
+	}
+	ring->numbers.count += v->numbers;
+	return ret;
+}
+
 /* Likewise, with texts; NULL also if one could not be read. */
 static const uint64_t *take_texts(struct engine_ring *ring, const cprof_process *p,
 				  const struct engine_valued *v,
@@ -464,25 +491,25 @@ static const uint64_t *take_texts(struct engine_ring *ring, const cprof_process 
 }
 
 /* Did all fetches bring what they should, from where no breakpoint is? */
-static bool are_whole(const struct engine_ring *ring, const cprof_process *p,
-		      const struct engine_valued *v, const struct cp_record_plain *r)
+__attribute__((always_inline)) static inline bool are_whole(const struct engine_ring *ring,
+							    const cprof_process *p,
+							    const struct engine_valued *v,
+							    const struct cp_record_plain *r)
 {
 	const struct engine_bare *bare = &ring->bare;
-	unsigned i;
+	const struct engine_valued_fetch *f = v->fetches, *end = f + v->fetch_count;
 
-	for (i = 0; i < v->fetch_count; i++) {
-		const struct engine_valued_fetch *f = &v->fetches[i];
-		unsigned end = f->word + 1 + (f->size + 7u) / 8;
-		uint64_t address = f->offset;
+	if (v->end > r->words || bare->made != p->texts_made)
+		return false;
+	for (; f < end; f++) {
+		uint64_t address = r->values[f->pointer] + (uint64_t)(int64_t)f->offset;
 
 		/* The head of what was read and is not cut: no more than its size. */
-		if (end > r->words || r->values[f->word] != f->size)
-			return false;
-		address += r->values[f->pointer];
-		if (address < bare->start || address >= bare->end || f->size > bare->end - address)
+		if (r->values[f->word] != f->size || address < bare->start ||
+		    address >= bare->end || f->size > bare->end - address)
 			return false;
 	}
-	return bare->made == p->texts_made;
+	return true;
 }
 
 /* NULL also where what fetches brought has to be looked at. */
@@ -492,6 +519,8 @@ __attribute__((always_inline)) static inline const uint64_t *take_plain(
 {
 	if (v->blocks && !are_whole(ring, p, v, record))
 		return NULL;
+	if (v->by_form)
+		return take_by_form(ring, v, record);
 	return v->texts ? take_texts(ring, p, v, record) : take_numbers(ring, v, record);
 }
 

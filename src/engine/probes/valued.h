@@ -31,6 +31,7 @@ struct engine_valued_number {
 	uint8_t shift, unused; /* bits below it, and of 64 those above it */
 	bool is_signed;
 	bool is_text; /* its texts stand in the record one behind the other, in this order */
+	bool by_form; /* the form has to say what its bits mean */
 };
 
 /* Where a record of a site has what its form asks for. */
@@ -43,8 +44,9 @@ struct engine_valued {
 	uint16_t numbers; /* that its values are told as (cprof_value_words()); 0: as values */
 	uint16_t most; /* the record has more words than this, where ... */
 	struct engine_valued_number *plain; /* ... all are these; owned; NULL: not so */
-	bool texts; /* some of them are */
-	bool blocks; /* they are, too, of what fetches bring, if all of that is there */
+	bool texts, by_form; /* some of them are */
+	bool blocks; /* they are, too, of what fetches bring, if all of that is there, ... */
+	uint16_t end; /* ... up to this word */
 };
 
 /* Is there room for the record's values, before the block is told? */

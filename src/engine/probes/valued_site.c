@@ -168,6 +168,12 @@ static uint16_t count_numbers(const struct cp_form *form)
 	return (uint16_t)n;
 }
 
+/* Is it a number that means what the form says? */
+static bool is_by_form(const struct cp_form_item *item)
+{
+	return item->what == CP_FORM_ENUM || item->what == CP_FORM_SINGLE;
+}
+
 /* Where in the record a number stands that a fetch brings; false: not in one word. */
 static bool find_in_block(struct engine_valued *v, uint32_t i, uint8_t *shift_ret)
 {
@@ -176,7 +182,7 @@ static bool find_in_block(struct engine_valued *v, uint32_t i, uint8_t *shift_re
 	uint32_t at = (uint32_t)item->offset, shift = at % 8 * 8 + item->shift;
 
 	if (item->offset < 0 || shift + item->bits > 64 ||
-	    (item->what != CP_FORM_NUMBER && item->what != CP_FORM_DOUBLE))
+	    (item->what != CP_FORM_NUMBER && item->what != CP_FORM_DOUBLE && !is_by_form(item)))
 		return false;
 	v->words[i] = (uint16_t)(f->word + 1 + at / 8);
 	*shift_ret = (uint8_t)shift;
@@ -193,6 +199,7 @@ static bool are_blocks(struct engine_valued *v)
 
 		if (f->as != ENGINE_FETCH_BYTES)
 			return false;
+		v->end = (uint16_t)(f->word + 1 + (f->size + 7) / 8);
 		if (!f->from && f->pointer == ENGINE_VALUED_SP)
 			return false;
 		if (!f->from)
@@ -222,7 +229,7 @@ static bool is_plain_item(const struct engine_valued *v, uint32_t i, unsigned te
 static void find_plain(struct engine_valued *v)
 {
 	const struct cp_form *form = v->form;
-	unsigned texts = 0;
+	unsigned texts = 0, named = 0;
 	uint32_t i;
 
 	if (!v->numbers)
@@ -237,16 +244,19 @@ static void find_plain(struct engine_valued *v)
 		if (v->blocks && item->where == CP_FORM_BLOCK ? !find_in_block(v, i, &shift)
 							      : !is_plain_item(v, i, texts))
 			break;
-		v->plain[i] = (struct engine_valued_number){ v->words[i], shift,
-							     (uint8_t)(64 - item->bits),
-							     item->is_signed, text };
+		v->plain[i] = (struct engine_valued_number){
+			v->words[i],	 shift, (uint8_t)(64 - item->bits),
+			item->is_signed, text,	is_by_form(item)
+		};
+		v->by_form |= is_by_form(item);
+		named += item->what == CP_FORM_ENUM;
 		if (v->words[i] > v->most)
 			v->most = v->words[i];
 		texts += text;
 	}
 	v->texts = texts != 0;
 	if (i == form->count && (v->blocks ? !texts : texts == v->fetch_count) &&
-	    v->numbers == form->count + 2 * texts)
+	    v->numbers == form->count + 2 * texts + named)
 		return;
 	v->blocks = false;
 	free(v->plain);
