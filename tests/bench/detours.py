@@ -58,6 +58,9 @@ def detours(table, quick):
         "run -t six -a -r (six arguments and a result)": lambda: seen(count, "-a", "-r", how="six"),
         "run -t text -a (a text of 32 bytes)": lambda: seen(count, "-a", how="text"),
         "run -t visit -a (a structure of 12 members)": lambda: seen(count // 3, "-a", how="visit"),
+        "run -t visit": lambda: seen(count // 3, how="visit"),
+        "run -t visit --args='node->value' (one of its members)":
+            lambda: seen(count // 3, "--args=node->value", how="visit"),
         "run -t callee --stack": lambda: seen(count // 10, "--stack"),
         "run -t callee --when='value < 0' (refused)": lambda: seen(count, "--when=value < 0", events=0),
         "uftrace record --no-libcall (recompiled with -pg)": lambda: with_uftrace(count),
