@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 
-static inline bool reserve(struct cp_buf *buf, size_t more)
+bool cp_buf_reserve(struct cp_buf *buf, size_t more)
 {
 	if (buf->failed || more > SIZE_MAX / 2 - buf->size ||
 	    (buf->size + more + 1 > buf->capacity &&
@@ -17,24 +17,6 @@ static inline bool reserve(struct cp_buf *buf, size_t more)
 		return false;
 	}
 	return true;
-}
-
-void cp_buf_add(struct cp_buf *buf, const void *bytes, size_t size)
-{
-	if (!reserve(buf, size))
-		return;
-	if (size)
-		memcpy(buf->bytes + buf->size, bytes, size);
-	buf->size += size;
-	buf->bytes[buf->size] = 0;
-}
-
-void cp_buf_u8(struct cp_buf *buf, uint8_t value)
-{
-	if (!reserve(buf, 1))
-		return;
-	buf->bytes[buf->size++] = (char)value;
-	buf->bytes[buf->size] = 0;
 }
 
 static void fixed(struct cp_buf *buf, uint64_t value, size_t size)
@@ -85,20 +67,6 @@ void cp_buf_sleb(struct cp_buf *buf, int64_t value)
 	cp_buf_add(buf, bytes, n);
 }
 
-void cp_buf_str(struct cp_buf *buf, const char *text)
-{
-	cp_buf_add(buf, text, strlen(text));
-}
-
-char *cp_buf_take(struct cp_buf *buf, size_t size)
-{
-	if (!reserve(buf, size))
-		return NULL;
-	buf->size += size;
-	buf->bytes[buf->size] = 0;
-	return buf->bytes + buf->size - size;
-}
-
 void cp_buf_fill(struct cp_buf *buf, char fill, size_t count)
 {
 	char *to = cp_buf_take(buf, count);
@@ -107,16 +75,28 @@ void cp_buf_fill(struct cp_buf *buf, char fill, size_t count)
 		memset(to, fill, count);
 }
 
+/* Writes the digits before `end`; where they begin. */
+static char *put_digits(char *end, uint64_t value)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+
+	for (; value >= 100; value /= 100)
+		memcpy(end -= 2, pairs + 2 * (value % 100), 2);
+	if (value >= 10)
+		memcpy(end -= 2, pairs + 2 * value, 2);
+	else
+		*--end = (char)('0' + value);
+	return end;
+}
+
 void cp_buf_decimal_fill(struct cp_buf *buf, uint64_t value, size_t width, char fill)
 {
-	char digits[20], *p = digits + sizeof(digits), *to;
-	size_t count, before;
+	char digits[20], *end = digits + sizeof(digits), *p = put_digits(end, value), *to;
+	size_t count = (size_t)(end - p), before = count < width ? width - count : 0;
 
-	do
-		*--p = (char)('0' + value % 10);
-	while (value /= 10);
-	count = (size_t)(digits + sizeof(digits) - p);
-	before = count < width ? width - count : 0;
 	to = cp_buf_take(buf, before + count);
 	if (!to)
 		return;
@@ -126,7 +106,29 @@ void cp_buf_decimal_fill(struct cp_buf *buf, uint64_t value, size_t width, char 
 
 void cp_buf_decimal(struct cp_buf *buf, uint64_t value)
 {
-	cp_buf_decimal_fill(buf, value, 0, ' ');
+	char digits[20], *end = digits + sizeof(digits), *p = put_digits(end, value);
+
+	cp_buf_add(buf, p, (size_t)(end - p));
+}
+
+void cp_buf_signed(struct cp_buf *buf, int64_t value)
+{
+	char digits[21], *end = digits + sizeof(digits), *p;
+
+	p = put_digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
+	if (value < 0)
+		*--p = '-';
+	cp_buf_add(buf, p, (size_t)(end - p));
+}
+
+void cp_buf_hex(struct cp_buf *buf, uint64_t value)
+{
+	char digits[16], *end = digits + sizeof(digits), *p = end;
+
+	do
+		*--p = "0123456789abcdef"[value & 15];
+	while (value >>= 4);
+	cp_buf_add(buf, p, (size_t)(end - p));
 }
 
 void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
@@ -135,7 +137,7 @@ void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
 	size_t room;
 	int n;
 
-	if (!reserve(buf, 32)) /* enough for most, so that most format once */
+	if (!cp_buf_reserve(buf, 32)) /* enough for most, so that most format once */
 		return;
 	room = buf->capacity - buf->size;
 	va_start(ap, format);
@@ -143,7 +145,7 @@ void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
 	n = vsnprintf(buf->bytes + buf->size, room, format, ap);
 	if (n < 0)
 		buf->failed = true;
-	else if ((size_t)n < room || reserve(buf, (size_t)n)) {
+	else if ((size_t)n < room || cp_buf_reserve(buf, (size_t)n)) {
 		if ((size_t)n >= room)
 			vsnprintf(buf->bytes + buf->size, (size_t)n + 1, format, again);
 		buf->size += (size_t)n;

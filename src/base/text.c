@@ -78,17 +78,22 @@ static bool escape_special(struct cp_buf *out, enum cp_escape how, uint32_t c)
 	return as != NULL;
 }
 
-static bool is_special(char c)
-{
-	return c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == '\'' || c == ';';
-}
+#define IN(how) (1u << CP_ESCAPE_##how)
+#define EVERYWHERE UINT8_MAX
 
-/* The number of bytes from the start that are special to no way of escaping. */
-static size_t plain_run(const char *text, size_t size)
+/* To which ways of escaping a byte is special. */
+static const uint8_t special[256] = {
+	[0 ... 31] = EVERYWHERE, ['"'] = IN(JSON) | IN(XML), ['&'] = IN(XML),
+	['\''] = IN(XML),	 [';'] = IN(FOLDED),	     ['<'] = IN(JSON) | IN(XML),
+	['>'] = IN(XML),	 ['\\'] = IN(JSON),	     [127 ... 255] = EVERYWHERE,
+};
+
+/* The number of bytes from the start that stay as they are. */
+static size_t plain_run(const char *text, size_t size, enum cp_escape how)
 {
 	size_t n = 0;
 
-	while (n < size && text[n] >= ' ' && text[n] < 0x7f && !is_special(text[n]))
+	while (n < size && !(special[(uint8_t)text[n]] & 1u << how))
 		n++;
 	return n;
 }
@@ -99,7 +104,7 @@ void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t 
 	size_t n;
 
 	for (; size; text += n, size -= n) {
-		n = plain_run(text, size);
+		n = plain_run(text, size, how);
 		if (n) {
 			cp_buf_add(out, text, n);
 			continue;
@@ -118,6 +123,25 @@ void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t 
 			cp_buf_add(out, text, n);
 		}
 	}
+}
+
+#define ESCAPED_MAX 6 /* bytes that one becomes at most: "\\ufffd", "&quot;" */
+
+void cp_escape_from(struct cp_buf *out, enum cp_escape how, size_t from)
+{
+	size_t before = out->size, size;
+	const char *text;
+
+	if (out->failed || !before)
+		return;
+	from += plain_run(out->bytes + from, before - from, how);
+	size = before - from;
+	if (!size || size > SIZE_MAX / ESCAPED_MAX || !cp_buf_reserve(out, size * ESCAPED_MAX))
+		return;
+	text = out->bytes + from; /* stays there, as there is room */
+	cp_escape(out, how, text, size);
+	memmove(out->bytes + from, out->bytes + before, out->size - before);
+	cp_buf_cut(out, from + (out->size - before));
 }
 
 static size_t char_columns(uint32_t c)

@@ -22,6 +22,8 @@ enum cp_escape {
 
 /* Appends `text` (of `size` bytes) to `out`, escaped. */
 void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t size);
+/* Escapes what `out` has from `from` on. */
+void cp_escape_from(struct cp_buf *out, enum cp_escape how, size_t from);
 
 /* Decodes one UTF-8 character of `text`: its length in bytes, or 0 when the
  * bytes there are not UTF-8. */

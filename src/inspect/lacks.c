@@ -14,74 +14,90 @@
 
 struct lacks {
 	struct cp_buf *out;
-	struct cp_buf path;
 	unsigned count;
 	bool follows; /* pointers, as cp_value_json() does */
 };
 
-static void look(struct lacks *l, const cprof_value *v, unsigned depth);
+/* From a value to one of its items. */
+struct step {
+	const struct step *before; /* NULL: none */
+	const char *name; /* NULL: it is an element */
+	uint64_t index;
+};
 
-static void tell(struct lacks *l, const char *why)
+static void look(struct lacks *l, const cprof_value *v, const struct step *at, unsigned depth);
+
+static void put_path(struct cp_buf *out, const struct step *at)
+{
+	if (!at)
+		return;
+	put_path(out, at->before);
+	if (at->name) {
+		cp_buf_str(out, at->before ? "." : "");
+		cp_escape(out, CP_ESCAPE_JSON, at->name, strlen(at->name));
+	} else {
+		cp_buf_u8(out, '[');
+		cp_buf_decimal(out, at->index);
+		cp_buf_u8(out, ']');
+	}
+}
+
+static void tell(struct lacks *l, const struct step *at, const char *why)
 {
 	if (l->count++ >= LACKS_MAX)
 		return;
 	cp_buf_str(l->out, l->count > 1 ? ",{\"at\":\"" : "[{\"at\":\"");
-	cp_escape(l->out, CP_ESCAPE_JSON, (char *)l->path.bytes, l->path.size);
+	put_path(l->out, at);
 	cp_buf_str(l->out, "\",\"error\":\"");
 	cp_buf_str(l->out, why);
 	cp_buf_str(l->out, "\"}");
 }
 
-static void look_at_items(struct lacks *l, const cprof_value *v, unsigned depth)
+static void look_at_items(struct lacks *l, const cprof_value *v, const struct step *at,
+			  unsigned depth)
 {
 	const bool row = v->kind == CPROF_VALUE_ARRAY;
-	const size_t size = l->path.size;
+	struct step step = { .before = at };
 	const cprof_value *item;
-	uint64_t index = 0;
 	uint32_t i;
 
 	for (i = 0; i < v->count; i++) {
 		item = &v->items[i];
-		if (row)
-			cp_buf_printf(&l->path, "[%llu]", (unsigned long long)index);
-		else if (item->name && *item->name)
-			cp_buf_printf(&l->path, "%s%s", l->path.size ? "." : "", item->name);
-		look(l, item, depth + 1);
-		l->path.size = size;
-		index += item->repeats > 1 ? item->repeats : 1;
+		step.name = row ? NULL : item->name;
+		look(l, item, row || (item->name && *item->name) ? &step : at, depth + 1);
+		step.index += item->repeats > 1 ? item->repeats : 1;
 	}
 }
 
-static void look(struct lacks *l, const cprof_value *v, unsigned depth)
+static void look(struct lacks *l, const cprof_value *v, const struct step *at, unsigned depth)
 {
 	if (depth > DEPTH_MAX)
 		return;
 	if (v->kind == CPROF_VALUE_ERROR && l->follows && v->count) {
-		look(l, v->items, depth + 1);
+		look(l, v->items, at, depth + 1);
 		return;
 	}
 	if (v->kind == CPROF_VALUE_ERROR) {
-		tell(l, cp_value_error_name(v->error));
+		tell(l, at, cp_value_error_name(v->error));
 		return;
 	}
 	if (v->kind == CPROF_VALUE_POINTER && l->follows && v->count) {
-		look(l, v->items, depth + 1);
+		look(l, v->items, at, depth + 1);
 		return;
 	}
 	if (v->kind == CPROF_VALUE_STRUCT || v->kind == CPROF_VALUE_UNION ||
 	    v->kind == CPROF_VALUE_ARRAY)
-		look_at_items(l, v, depth);
+		look_at_items(l, v, at, depth);
 	if (v->cut)
-		tell(l, "cut");
+		tell(l, at, "cut");
 }
 
 static void tell_all(struct lacks *l, const cprof_value *value)
 {
 	if (value->kind != CPROF_VALUE_ERROR || value->count)
-		look(l, value, 0);
+		look(l, value, NULL, 0);
 	if (l->count)
 		cp_buf_u8(l->out, ']');
-	cp_buf_free(&l->path);
 }
 
 void cp_value_json_lacks(struct cp_buf *out, const cprof_value *value)

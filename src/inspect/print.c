@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/text.h"
 
 #define DEPTH_MAX 64
@@ -56,28 +57,17 @@ static void print_wide(struct cp_buf *out, const uint64_t *words, bool is_signed
 	cp_buf_add(out, at, (size_t)(text + sizeof(text) - at));
 }
 
-/* The shortest digits that read back as the same number. */
-static void shortest(char text[40], double value, bool is_single)
+static void print_hex(struct cp_buf *out, uint64_t value)
 {
-	int precision;
-
-	if (!isfinite(value)) {
-		snprintf(text, 40, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
-		return;
-	}
-	for (precision = is_single ? 6 : 15; precision < 17; precision++) {
-		snprintf(text, 40, "%.*g", precision, value);
-		if (is_single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
-			return;
-	}
-	snprintf(text, 40, "%.17g", value);
+	cp_buf_str(out, "0x");
+	cp_buf_hex(out, value);
 }
 
 static void print_float(struct cp_buf *out, const cprof_value *v)
 {
-	char text[40];
+	char text[CP_DIGITS_MAX];
 
-	shortest(text, v->u.f, v->size == 4);
+	cp_digits(text, v->u.f, v->size == 4);
 	cp_buf_str(out, text);
 }
 
@@ -91,6 +81,8 @@ static void print_escaped(struct cp_buf *out, const char *bytes, size_t size, ch
 	const char *at;
 
 	for (i = 0; i < size; i++) {
+		if ((uint8_t)bytes[i] >= ' ' && bytes[i] != quote && bytes[i] != '\\')
+			continue; /* most are so */
 		at = bytes[i] ? strchr(special, bytes[i]) : NULL;
 		if (!at && bytes[i] != quote && bytes[i] != '\\' && bytes[i])
 			continue;
@@ -114,7 +106,7 @@ static void print_char(struct cp_buf *out, const cprof_value *v)
 	size_t n = 1;
 
 	if (v->size > 1 && (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))) {
-		cp_buf_printf(out, "%" PRId64, v->u.i); /* it is no character */
+		cp_buf_signed(out, v->u.i); /* it is no character */
 		return;
 	}
 	cp_buf_u8(out, '\'');
@@ -190,23 +182,31 @@ static void print_entry(struct cp_buf *out, const cprof_value *v,
 	print(out, &v->items[1], style, depth);
 }
 
+/* Are the fields of a value called __0, __1, ...? */
+static bool is_numbered(const cprof_value *v)
+{
+	char name[16];
+	uint32_t i;
+
+	for (i = 0; i < v->count; i++) {
+		if (!v->items[i].name || strncmp(v->items[i].name, "__", 2) != 0)
+			return false;
+		snprintf(name, sizeof(name), "__%" PRIu32, i);
+		if (strcmp(v->items[i].name, name) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* A form of a Rust enum, which is called as its type, with fields that have no names. */
 bool cp_value_is_form(const cprof_value *v)
 {
 	const cprof_value *form = v->items;
-	char name[16];
-	uint32_t i;
 
-	if (v->kind != CPROF_VALUE_STRUCT || v->count != 1 || v->cut || v->entry ||
-	    form->kind != CPROF_VALUE_STRUCT || !form->count || form->cut ||
-	    !has_text(form->name) || !form->type || strcmp(form->name, form->type) != 0)
-		return false;
-	for (i = 0; i < form->count; i++) {
-		snprintf(name, sizeof(name), "__%" PRIu32, i);
-		if (!form->items[i].name || strcmp(form->items[i].name, name) != 0)
-			return false;
-	}
-	return true;
+	return v->kind == CPROF_VALUE_STRUCT && v->count == 1 && !v->cut && !v->entry &&
+	       form->kind == CPROF_VALUE_STRUCT && form->count && !form->cut &&
+	       has_text(form->name) && form->type && !strcmp(form->name, form->type) &&
+	       is_numbered(form);
 }
 
 /* `Some(5)`, as Rust has it. */
@@ -226,18 +226,8 @@ static void print_form(struct cp_buf *out, const cprof_value *form,
 /* A tuple of Rust's: fields that have numbers. */
 static bool is_tuple(const cprof_value *v)
 {
-	char name[16];
-	uint32_t i;
-
-	if (v->kind != CPROF_VALUE_STRUCT || v->cut || !v->type || v->type[0] != '(' ||
-	    (!v->count && strcmp(v->type, "()") != 0))
-		return false;
-	for (i = 0; i < v->count; i++) {
-		snprintf(name, sizeof(name), "__%" PRIu32, i);
-		if (!v->items[i].name || strcmp(v->items[i].name, name) != 0)
-			return false;
-	}
-	return true;
+	return v->kind == CPROF_VALUE_STRUCT && !v->cut && v->type && v->type[0] == '(' &&
+	       (v->count || !strcmp(v->type, "()")) && is_numbered(v);
 }
 
 /* `(1, "one")`, `(1,)`, `()`. */
@@ -285,7 +275,9 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 		cp_buf_str(out, "<optimized out>");
 		break;
 	case CPROF_VALUE_UNREADABLE:
-		cp_buf_printf(out, "<unreadable 0x%" PRIx64 ">", v->address);
+		cp_buf_str(out, "<unreadable ");
+		print_hex(out, v->address);
+		cp_buf_u8(out, '>');
 		break;
 	case CPROF_VALUE_CYCLE:
 		cp_buf_str(out, "<cycle>");
@@ -330,10 +322,12 @@ static void print_pointer(struct cp_buf *out, const cprof_value *v,
 	if (to && to->kind == CPROF_VALUE_ERROR && to->error == CPROF_VALUE_UNREADABLE) {
 		print_error(out, to);
 	} else if (to && to->kind != CPROF_VALUE_ERROR) {
-		if (style && style->addresses)
-			cp_buf_printf(out, "0x%" PRIx64 " -> ", v->u.u);
-		else
+		if (style && style->addresses) {
+			print_hex(out, v->u.u);
+			cp_buf_str(out, " -> ");
+		} else {
 			cp_buf_u8(out, '&');
+		}
 		if (has_text(v->symbol)) {
 			print_name(out, v->symbol);
 			cp_buf_u8(out, ' ');
@@ -344,7 +338,7 @@ static void print_pointer(struct cp_buf *out, const cprof_value *v,
 	} else if (!v->u.u) {
 		cp_buf_str(out, "NULL");
 	} else {
-		cp_buf_printf(out, "0x%" PRIx64, v->u.u);
+		print_hex(out, v->u.u);
 	}
 }
 
@@ -375,7 +369,10 @@ static void print_number(struct cp_buf *out, const cprof_value *v)
 {
 	switch (v->kind) {
 	case CPROF_VALUE_UINT:
-		cp_buf_printf(out, v->guessed ? "0x%" PRIx64 : "%" PRIu64, v->u.u);
+		if (v->guessed)
+			print_hex(out, v->u.u);
+		else
+			cp_buf_decimal(out, v->u.u);
 		break;
 	case CPROF_VALUE_INT128:
 	case CPROF_VALUE_UINT128:
@@ -383,7 +380,7 @@ static void print_number(struct cp_buf *out, const cprof_value *v)
 		break;
 	case CPROF_VALUE_BOOL:
 		if (v->u.u > 1)
-			cp_buf_printf(out, "%" PRIu64, v->u.u);
+			cp_buf_decimal(out, v->u.u);
 		else
 			cp_buf_str(out, v->u.u ? "true" : "false");
 		break;
@@ -401,13 +398,13 @@ static void print_number(struct cp_buf *out, const cprof_value *v)
 			print_name(out, v->symbol);
 			break;
 		}
-		cp_buf_printf(out, "%" PRId64, v->u.i);
+		cp_buf_signed(out, v->u.i);
 		break;
 	case CPROF_VALUE_VOID:
 		cp_buf_str(out, "void");
 		break;
 	default:
-		cp_buf_printf(out, "%" PRId64, v->u.i);
+		cp_buf_signed(out, v->u.i);
 	}
 }
 
@@ -494,6 +491,13 @@ static void json_string(struct cp_buf *out, const char *text, size_t size)
 	cp_buf_u8(out, '"');
 }
 
+static void json_hex(struct cp_buf *out, uint64_t value)
+{
+	cp_buf_u8(out, '"');
+	print_hex(out, value);
+	cp_buf_u8(out, '"');
+}
+
 static bool is_utf8(const char *bytes, size_t size)
 {
 	uint32_t c;
@@ -527,28 +531,30 @@ static void json_base64(struct cp_buf *out, const uint8_t *bytes, size_t size)
 
 static void json_float(struct cp_buf *out, const cprof_value *v)
 {
-	char text[40];
+	char text[CP_DIGITS_MAX];
 
-	shortest(text, v->u.f, v->size == 4);
+	cp_digits(text, v->u.f, v->size == 4);
 	if (!strcmp(text,
 		    "-0")) /* many a reader takes that for a whole number, which has no sign */
 		cp_buf_str(out, "-0.0");
+	else if (isfinite(v->u.f))
+		cp_buf_str(out, text);
 	else
-		cp_buf_printf(out, isfinite(v->u.f) ? "%s" : "\"%s\"", text);
+		json_string(out, text, strlen(text));
 }
 
 /* A number if a reader's double holds all of it. */
 static void json_long_double(struct cp_buf *out, const cprof_value *v)
 {
 	uint32_t length = v->u.text.length;
-	char text[64], again[40];
+	char text[64], again[CP_DIGITS_MAX];
 	double value;
 
 	if (length && length < sizeof(text)) {
 		memcpy(text, v->u.text.bytes, length);
 		text[length] = '\0';
 		value = strtod(text, NULL);
-		shortest(again, value, false);
+		cp_digits(again, value, false);
 		if (isfinite(value) && !strcmp(text, again)) {
 			cp_buf_str(out, text);
 			return;
@@ -649,13 +655,34 @@ static void json_pointer(struct json *j, const cprof_value *v, unsigned depth)
 	if (!j->addresses && v->count && v->items->kind != CPROF_VALUE_ERROR && depth < DEPTH_MAX)
 		json(j, v->items, depth + 1);
 	else
-		cp_buf_printf(j->out, "\"0x%" PRIx64 "\"", v->u.u);
+		json_hex(j->out, v->u.u);
+}
+
+/* A text, where not every reader has that number exactly. */
+static void json_signed(struct cp_buf *out, int64_t value)
+{
+	bool exact = value <= EXACT_MAX && value >= -EXACT_MAX;
+
+	if (!exact)
+		cp_buf_u8(out, '"');
+	cp_buf_signed(out, value);
+	if (!exact)
+		cp_buf_u8(out, '"');
+}
+
+static void json_unsigned(struct cp_buf *out, uint64_t value)
+{
+	if (value <= EXACT_MAX) {
+		cp_buf_decimal(out, value);
+		return;
+	}
+	cp_buf_u8(out, '"');
+	cp_buf_decimal(out, value);
+	cp_buf_u8(out, '"');
 }
 
 static void json_scalar(struct json *j, const cprof_value *v)
 {
-	bool exact = v->u.i <= EXACT_MAX && v->u.i >= -EXACT_MAX;
-
 	if (v->kind == CPROF_VALUE_ENUM && has_text(v->symbol) && !v->size) {
 		cp_buf_str(j->out, "null"); /* "nullopt" might be a text that it holds */
 		return;
@@ -667,10 +694,9 @@ static void json_scalar(struct json *j, const cprof_value *v)
 	switch (v->kind) {
 	case CPROF_VALUE_UINT:
 		if (v->guessed)
-			cp_buf_printf(j->out, "\"0x%" PRIx64 "\"", v->u.u);
+			json_hex(j->out, v->u.u);
 		else
-			cp_buf_printf(j->out, v->u.u <= EXACT_MAX ? "%" PRIu64 : "\"%" PRIu64 "\"",
-				      v->u.u);
+			json_unsigned(j->out, v->u.u);
 		break;
 	case CPROF_VALUE_INT128:
 	case CPROF_VALUE_UINT128:
@@ -688,7 +714,7 @@ static void json_scalar(struct json *j, const cprof_value *v)
 		json_long_double(j->out, v);
 		break;
 	default:
-		cp_buf_printf(j->out, exact ? "%" PRId64 : "\"%" PRId64 "\"", v->u.i);
+		json_signed(j->out, v->u.i);
 	}
 }
 

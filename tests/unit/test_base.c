@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -13,6 +14,9 @@
 #include "base/vec.h"
 #include "test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -137,6 +141,27 @@ static void test_escape(void)
 	CHECK_STR(escaped(CP_ESCAPE_FOLDED, "a;b\nc"), "a:b c");
 }
 
+/* What is in the buffer already becomes what is appended escaped. */
+static void test_escape_from(void)
+{
+	static const char *const texts[] = {
+		"", "plain", "a\"b", "\"", "<\\\n\xff\xc2\x9b", "a&b", "&<>\"';", "caf\xc3\xa9"
+	};
+	struct cp_buf buf = { 0 };
+	size_t i, how;
+
+	for (i = 0; i < CP_ARRAY_SIZE(texts); i++)
+		for (how = CP_ESCAPE_TERMINAL; how <= CP_ESCAPE_FOLDED; how++) {
+			cp_buf_clear(&buf);
+			cp_buf_str(&buf, "<&\"");
+			cp_buf_str(&buf, texts[i]);
+			cp_escape_from(&buf, (enum cp_escape)how, 3);
+			CHECK(!memcmp(buf.bytes, "<&\"", 3));
+			CHECK_STR(buf.bytes + 3, escaped((enum cp_escape)how, texts[i]));
+		}
+	cp_buf_free(&buf);
+}
+
 static void test_fit(void)
 {
 	struct cp_buf buf = { 0 };
@@ -204,6 +229,89 @@ static void test_json(void)
 	cp_json_end(&j, '}');
 	CHECK_STR(buf.bytes, "{\"a\":[],\"s\":\"x\\\"y\",\"h\":\"0xff\",\"n\":null}");
 	cp_buf_free(&buf);
+}
+
+static void test_integers(void)
+{
+	static const int64_t values[] = { 0,	     9,	 10,  99,	   100,	     12345,
+					  INT64_MAX, -1, -10, -9876543210, INT64_MIN };
+	struct cp_buf buf = { 0 };
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(values); i++) {
+		cp_buf_clear(&buf);
+		cp_buf_signed(&buf, values[i]);
+		cp_buf_u8(&buf, ' ');
+		cp_buf_decimal(&buf, (uint64_t)values[i]);
+		cp_buf_u8(&buf, ' ');
+		cp_buf_hex(&buf, (uint64_t)values[i]);
+		snprintf(text, sizeof(text), "%lld %llu %llx", (long long)values[i],
+			 (unsigned long long)values[i], (unsigned long long)values[i]);
+		CHECK_STR(buf.bytes, text);
+	}
+	cp_buf_free(&buf);
+}
+
+/* By printf() and strtod(), the first that reads back. */
+static const char *judged(double value, bool single)
+{
+	static char text[CP_DIGITS_MAX];
+	int precision;
+
+	for (precision = single ? 6 : 15; precision < 17; precision++) {
+		snprintf(text, sizeof(text), "%.*g", precision, value);
+		if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
+			break;
+	}
+	if (precision == 17)
+		snprintf(text, sizeof(text), "%.17g", value);
+	return text;
+}
+
+static void check_digits(double value)
+{
+	char text[CP_DIGITS_MAX];
+
+	cp_digits(text, value, false);
+	CHECK_STR(text, judged(value, false));
+	cp_digits(text, (float)value, true);
+	CHECK_STR(text, judged((float)value, true));
+}
+
+static void test_digits(void)
+{
+	static const double values[] = { 0,
+					 -0.0,
+					 1,
+					 -17,
+					 0.1,
+					 0.25,
+					 1e-4,
+					 9e-5,
+					 999999,
+					 1e6,
+					 1e15,
+					 999999999999999,
+					 1.0 / 3,
+					 1e-300,
+					 5e-324,
+					 1e300,
+					 0.0001220703125 };
+	uint64_t state = 1, bits;
+	double value;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(values); i++)
+		check_digits(values[i]);
+	for (i = 0; i < 20000; i++) {
+		bits = cp_random(&state);
+		check_digits((double)(int64_t)(bits >> (bits & 63)) /
+			     (double[]){ 1, 8, 10, 100, 1000, 1e4, 3 }[i % 7]);
+		memcpy(&value, &bits, sizeof(value));
+		if (value - value == 0) /* it is finite */
+			check_digits(value);
+	}
 }
 
 static void test_error(void)
@@ -366,6 +474,9 @@ int main(void)
 	test_map();
 	test_intern();
 	test_escape();
+	test_escape_from();
+	test_integers();
+	test_digits();
 	test_fit();
 	test_near();
 	test_numbers();

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "inspect/inspect.h"
 
@@ -26,20 +25,30 @@ struct cp_returned cp_call_returned(const struct cp_record_call *call)
 	return r;
 }
 
+static void put_lacks(struct cp_json *j, const cprof_value *value)
+{
+	size_t from = j->out->size, size;
+
+	cp_json_raw(j, "lacks", "", 0);
+	size = j->out->size;
+	cp_value_json_lacks(j->out, value);
+	if (j->out->size == size)
+		cp_buf_cut(j->out, from);
+}
+
 void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value)
 {
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_buf lacks CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t text;
 
-	cp_value_print(&text, value, NULL);
-	cp_value_json_lacks(&lacks, value);
 	cp_json_begin(j, key, '{');
 	if (value->name && *value->name)
 		cp_json_str(j, "name", value->name);
 	cp_json_str(j, "type", value->type ? value->type : "");
 	cp_buf_str(j->out, ",\"value\":");
 	cp_value_json(j->out, value);
-	cp_json_str(j, "text", text.bytes ? text.bytes : "");
+	text = cp_json_str_begin(j, "text");
+	cp_value_print(j->out, value, NULL);
+	cp_json_str_end(j, text);
 	cp_json_str(j, "source", cp_value_source_name(value->source));
 	if (value->kind == CPROF_VALUE_ERROR)
 		cp_json_str(j, "error", cp_value_error_name(value->error));
@@ -51,8 +60,7 @@ void cp_value_member(struct cp_json *j, const char *key, const cprof_value *valu
 		cp_json_bool(j, "cut", true);
 	if (value->guessed)
 		cp_json_bool(j, "guessed", true);
-	if (lacks.size && !lacks.failed)
-		cp_json_raw(j, "lacks", lacks.bytes, lacks.size);
+	put_lacks(j, value);
 	cp_json_end(j, '}');
 }
 
@@ -78,7 +86,7 @@ void cp_values_object(struct cp_buf *out, const cprof_value *values, size_t coun
 		if (v->name && *v->name)
 			cp_escape(out, CP_ESCAPE_JSON, v->name, strlen(v->name));
 		else
-			cp_buf_printf(out, "%zu", i);
+			cp_buf_decimal(out, i);
 		cp_buf_str(out, "\":");
 		cp_value_json(out, v);
 	}
