@@ -40,6 +40,7 @@
 #include "report/profile/unit.h"
 #include "report/profile/values.h"
 
+#define SPARE_BYTES 65536 /* a larger buffer is not kept for others */
 #define MOMENT_NS 1000 /* that can be seen in a viewer */
 
 #define SAMPLES_TID (1 << 30) /* added to that of a thread whose calls are there, too */
@@ -212,15 +213,33 @@ static bool has_calls(const struct cp_profile *p)
 	       cp_record_heap_count(p->record);
 }
 
+static void free_args(struct cp_buf *args)
+{
+	if (args)
+		cp_buf_free(args);
+	free(args);
+}
+
+/* They are over; their memory is for others. */
+static void let_go(struct cp_chrome *c, struct cp_buf *args)
+{
+	if (!args)
+		return;
+	cp_buf_clear(args);
+	if (args->failed || args->capacity > SPARE_BYTES || !cp_vec_push(&c->spare, args))
+		free_args(args);
+}
+
 /* Arguments come with the enter, the slice is written at the leave. */
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
+	struct cp_chrome *c = ctx;
 	struct cp_buf *args;
 
 	span->data = ctx; /* shown */
 	if (!span->entered || !call->value_count)
 		return NULL;
-	args = calloc(1, sizeof(*args));
+	args = c->spare.count ? c->spare.items[--c->spare.count] : calloc(1, sizeof(*args));
 	if (!args)
 		return cp_error_nomem();
 	span->data = args;
@@ -233,7 +252,7 @@ static void put_values(struct cp_chrome *c, const char *name, const cprof_value 
 {
 	if (!count)
 		return;
-	cp_buf_printf(c->j.out, ",\"%s\":", name);
+	cp_json_raw(&c->j, name, "", 0);
 	cp_values_object(c->j.out, values, count);
 }
 
@@ -302,9 +321,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	put_call_args(c, span, args, call);
 	cp_json_end(&c->j, '}');
 	cp_sink_spill(c->sink);
-	if (args)
-		cp_buf_free(args);
-	free(args);
+	let_go(c, args);
 	span->data = NULL;
 	return failed ? cp_error_nomem() : NULL;
 }
@@ -392,6 +409,9 @@ static CP_ERROR write_calls(struct cp_chrome *c)
 	err = c->functions && c->threads ? cp_spans_walk(c->p, &visitor, c) : cp_error_nomem();
 	free_texts(c->functions, functions);
 	free_texts(c->threads, threads);
+	while (c->spare.count)
+		free_args(c->spare.items[--c->spare.count]);
+	cp_vec_free(&c->spare);
 	return err;
 }
 

@@ -29,6 +29,7 @@ struct cp_chrome {
 	struct cp_annotations annotations;
 	struct cp_buf *functions; /* owned; what slices of calls begin with, made when needed */
 	struct cp_buf *threads; /* likewise: whose they are */
+	CP_VEC(struct cp_buf *) spare; /* owned; for arguments of calls that are open */
 	struct cp_heap heap; /* as far as its events were written */
 };
 

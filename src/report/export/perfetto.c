@@ -191,7 +191,7 @@ static void add_text(struct cp_perfetto *w, struct annotations *a, annotation_t 
 static void add_value(struct cp_perfetto *w, struct annotations *a, const char *name,
 		      const cprof_value *v)
 {
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf text = { 0 };
 	annotation_t *it;
 
 	if (a->count == VALUES_MAX)
@@ -216,7 +216,11 @@ static void add_value(struct cp_perfetto *w, struct annotations *a, const char *
 		break;
 	default:
 		cp_value_print(&text, v, NULL);
-		add_text(w, a, it, text.bytes ? text.bytes : "");
+		w->failed |= text.failed;
+		if (text.bytes)
+			it->string_value = a->texts[a->count - 1] = text.bytes;
+		else
+			add_text(w, a, it, "");
 	}
 }
 
@@ -279,15 +283,19 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 {
 	struct cp_perfetto *w = ctx;
 	struct annotations a;
-	char number[24];
 	size_t i;
 
 	a.count = 0;
 	for (i = 0; span->entered && i < call->value_count; i++) {
 		const cprof_value *v = &call->values[i];
+		char number[24];
 
+		if (v->name && *v->name) {
+			add_value(w, &a, v->name, v);
+			continue;
+		}
 		snprintf(number, sizeof(number), "%zu", i);
-		add_value(w, &a, v->name && *v->name ? v->name : number, v);
+		add_value(w, &a, number, v);
 	}
 	put_border(w, span, true, &a);
 	return w->failed ? cp_error_nomem() : NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/export/perfetto_packets.h"
 
-#include <stdlib.h>
-
 #include "perfetto.pb-c.h"
 #include "report/look/sink.h"
 #include "report/look/table.h"
@@ -15,7 +13,7 @@
 void cp_perfetto_put(struct cp_perfetto *w, packet_t *packet)
 {
 	size_t size;
-	uint8_t *bytes;
+	char *bytes;
 
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = SEQUENCE;
@@ -23,16 +21,14 @@ void cp_perfetto_put(struct cp_perfetto *w, packet_t *packet)
 	packet->sequence_flags = w->started ? NEEDS_STATE : STATE_CLEARED;
 	w->started = true;
 	size = protobuf_c_message_get_packed_size(&packet->base);
-	bytes = malloc(size + 1);
+	cp_buf_uleb(&w->sink->buf, PACKET_TAG);
+	cp_buf_uleb(&w->sink->buf, size);
+	bytes = cp_buf_take(&w->sink->buf, size);
 	if (!bytes) {
 		w->failed = true;
 		return;
 	}
-	protobuf_c_message_pack(&packet->base, bytes);
-	cp_buf_uleb(&w->sink->buf, PACKET_TAG);
-	cp_buf_uleb(&w->sink->buf, size);
-	cp_buf_add(&w->sink->buf, bytes, size);
-	free(bytes);
+	protobuf_c_message_pack(&packet->base, (uint8_t *)bytes);
 	cp_sink_spill(w->sink);
 }
 
@@ -43,8 +39,6 @@ char *cp_perfetto_clean(struct cp_perfetto *w, const char *raw)
 	w->failed |= w->text.failed;
 	return w->text.bytes && !w->text.failed ? w->text.bytes : (char *)(uintptr_t) "";
 }
-
-/* ---- tracks ---- */
 
 /* ---- tracks of processes ---- */
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/replay/flat.h"
 
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "report/look/table.h"
 #include "report/profile/invoker.h"
-#include "report/profile/values.h"
 
 static struct cp_transcript_line *begin(struct cp_printer *w, uint64_t ns, uint32_t thread,
 					const char *arrow)
@@ -36,8 +33,7 @@ static void put_invoker(struct cp_printer *w, struct cp_transcript_line *line,
 CP_ERROR cp_flat_enter(struct cp_printer *w, struct cp_span *span,
 		       const struct cp_record_call *call)
 {
-	struct cp_line_call *shown = calloc(1, sizeof(*shown));
-	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_line_call *shown = cp_printer_show(w);
 	struct cp_transcript_line *line;
 
 	span->data = shown;
@@ -52,8 +48,8 @@ CP_ERROR cp_flat_enter(struct cp_printer *w, struct cp_span *span,
 	put_invoker(w, line, call);
 	cp_line_function(&w->l, line, cp_printer_name(w, span->function), 24, 12);
 	cp_line_put(&w->l, line, CP_PAINT_PLAIN, "(");
-	cp_values_text(&args, call->values, call->value_count, false);
-	cp_line_fit(&w->l, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 2, 4);
+	cp_line_fit(&w->l, line, CP_PAINT_PLAIN,
+		    cp_printer_values(w, call->values, call->value_count, false), 2, 4);
 	cp_line_put(&w->l, line, CP_PAINT_PLAIN, ")");
 	cp_line_end(line);
 	cp_printer_write(w);

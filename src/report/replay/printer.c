@@ -87,6 +87,26 @@ void cp_printer_deinit(struct cp_printer *w)
 	free(w->tracks);
 	free(w->stacks);
 	cp_map_free(&w->other_stacks);
+	cp_buf_free(&w->text);
+	while (w->spare.count)
+		free(w->spare.items[--w->spare.count]);
+	cp_vec_free(&w->spare);
+}
+
+struct cp_line_call *cp_printer_show(struct cp_printer *w)
+{
+	struct cp_line_call *call =
+		w->spare.count ? w->spare.items[--w->spare.count] : malloc(sizeof(*call));
+
+	if (call)
+		*call = (struct cp_line_call){ 0 };
+	return call;
+}
+
+void cp_printer_let_go(struct cp_printer *w, struct cp_line_call *call)
+{
+	if (!call || !cp_vec_push(&w->spare, call))
+		free(call);
 }
 
 /* ---- before a line ---- */
@@ -185,6 +205,14 @@ const char *cp_printer_name(const struct cp_printer *w, uint32_t function)
 	return w->p->functions.items[function].name;
 }
 
+const char *cp_printer_values(struct cp_printer *w, const cprof_value *values, size_t count,
+			      bool names)
+{
+	cp_buf_clear(&w->text);
+	cp_values_text(&w->text, values, count, names);
+	return w->text.bytes ? w->text.bytes : "";
+}
+
 /* ---- behind it ---- */
 
 static bool fits(const struct cp_printer *w, const struct cp_transcript_line *line)
@@ -196,24 +224,19 @@ static void put_values(struct cp_printer *w, struct cp_transcript_line *line,
 		       const struct cp_record_call *call, size_t time)
 {
 	struct cp_returned r = cp_call_returned(call);
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (r.result) {
-		cp_values_text(&text, r.result, 1, false);
-		cp_line_result(&w->l, line, text.bytes ? text.bytes : "", time);
-	}
+	if (r.result)
+		cp_line_result(&w->l, line, cp_printer_values(w, r.result, 1, false), time);
 	if (r.changed_count && fits(w, line)) {
-		cp_buf_clear(&text);
-		cp_values_text(&text, r.changed, r.changed_count, true);
 		cp_line_put(&w->l, line, CP_PAINT_PLAIN, "  → ");
-		cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", time + 2, 8);
+		cp_line_fit(&w->l, line, CP_PAINT_PLAIN,
+			    cp_printer_values(w, r.changed, r.changed_count, true), time + 2, 8);
 	}
 	if (!r.local_count || !fits(w, line))
 		return;
-	cp_buf_clear(&text);
-	cp_values_text(&text, r.locals, r.local_count, true);
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "  [");
-	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", time + 2, 8);
+	cp_line_fit(&w->l, line, CP_PAINT_DIM, cp_printer_values(w, r.locals, r.local_count, true),
+		    time + 2, 8);
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
 }
 

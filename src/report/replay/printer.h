@@ -26,6 +26,8 @@ struct cp_printer {
 	bool several; /* threads */
 	struct cp_chosen chosen;
 	CP_VEC(struct cp_span *) open; /* shown ones */
+	CP_VEC(struct cp_line_call *) spare; /* owned; for calls that will be shown */
+	struct cp_buf text; /* of values */
 	size_t threads; /* of what follows by thread */
 	struct cp_line_tail *tails; /* by thread */
 	struct cp_annotations annotations;
@@ -50,6 +52,11 @@ static inline struct cp_line_call *cp_printer_shown(const struct cp_span *span)
 	return span ? span->data : NULL;
 }
 
+/* For a call that is shown, with nothing in it; NULL without memory. */
+struct cp_line_call *cp_printer_show(struct cp_printer *w);
+/* It is over. */
+void cp_printer_let_go(struct cp_printer *w, struct cp_line_call *call);
+
 /* The arrays by thread; the owner's other fields are there. */
 CP_ERROR cp_printer_init(struct cp_printer *w);
 /* The same for more threads, or other names of them, than there were. */
@@ -68,6 +75,9 @@ void cp_printer_label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *ou
 void cp_printer_write(struct cp_printer *w);
 
 const char *cp_printer_name(const struct cp_printer *w, uint32_t function);
+/* As cp_values_text() has them; good until the next ones. */
+const char *cp_printer_values(struct cp_printer *w, const cprof_value *values, size_t count,
+			      bool names);
 /* The rest of the line of a call that is over: its result, how it ended, its time. */
 void cp_printer_end_line(struct cp_printer *w, struct cp_transcript_line *line,
 			 const struct cp_span *span, const struct cp_record_call *call,

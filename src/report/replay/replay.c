@@ -25,7 +25,6 @@
 #include "report/profile/invoker.h"
 #include "report/profile/spans.h"
 #include "report/profile/summed.h"
-#include "report/profile/values.h"
 #include "report/replay/chosen.h"
 #include "report/replay/flat.h"
 #include "report/replay/printer.h"
@@ -295,7 +294,6 @@ static uint32_t call_indent(const struct cp_printer *w, const struct cp_span *sp
 static struct cp_error *begin_call(struct cp_printer *w, const struct cp_span *span,
 				   struct cp_span *outer, const struct cp_record_call *call)
 {
-	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf by CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_line_begin begin = {
 		.ns = span->start_ns,
@@ -308,11 +306,9 @@ static struct cp_error *begin_call(struct cp_printer *w, const struct cp_span *s
 
 	cp_invoker_name(w->p, call, &by);
 	begin.invoker = by.size ? by.bytes : NULL;
+	begin.arguments = "…";
 	if (span->entered)
-		cp_values_text(&args, call->values, call->value_count, false);
-	else
-		cp_buf_str(&args, "…");
-	begin.arguments = args.bytes ? args.bytes : "";
+		begin.arguments = cp_printer_values(w, call->values, call->value_count, false);
 	return cp_transcript_begin_call(&w->l, &w->tails[span->thread], cp_printer_shown(outer),
 					&begin, cp_printer_shown(span))
 		       ? NULL
@@ -333,7 +329,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	cp_printer_on_stack(w, span);
 	if (w->options->flat)
 		return cp_flat_enter(w, span, call);
-	s = calloc(1, sizeof(*s));
+	s = cp_printer_show(w);
 	span->data = s;
 	if (!s || !cp_vec_push(&w->open, span))
 		return cp_error_nomem();
@@ -360,7 +356,7 @@ static void forget(struct cp_printer *w, const struct cp_span *span)
 static struct cp_error *over(struct cp_printer *w, struct cp_span *span)
 {
 	forget(w, span);
-	free(span->data);
+	cp_printer_let_go(w, span->data);
 	span->data = NULL;
 	cp_printer_write(w);
 	return NULL;
