@@ -484,9 +484,51 @@ static inline bool next_leaf(struct cp_call_block_reader *r, struct cp_record_ca
 	return true;
 }
 
+/* Does the call that was entered at `depth` end with the next event? */
+static inline bool ends_next(const struct cp_call_block_reader *r, uint32_t depth)
+{
+	return r->left && cp_cursor_left(&r->c) && depth < CP_CALL_BLOCK_DEPTH &&
+	       (*r->c.at & ((1u << CP_CALL_CODE_BITS) - 1)) == CP_CALL_LEAVE;
+}
+
+/* Two events with values, which are passed over. An end that makes no sense is found again
+ * behind its enter. */
+static enum cp_call_read next_valued_leaf(struct cp_call_block_reader *r,
+					  struct cp_record_call *call, struct cp_record_leaf *ret)
+{
+	struct cp_record_call end;
+	unsigned code = CP_CALL_ODD;
+	enum cp_call_read got;
+
+	if (cp_cursor_left(&r->c))
+		code = *r->c.at & ((1u << CP_CALL_CODE_BITS) - 1);
+	got = next(r, call);
+	if (got != CP_CALL_READ || call->kind != CP_RECORD_ENTER || code == CP_CALL_ODD ||
+	    !ends_next(r, call->depth))
+		return got;
+	r->left--;
+	get_first(r);
+	end.ts_ns = time_at(r, r->units);
+	got = get_end(r, CP_RECORD_LEAVE, &end);
+	if (got == CP_CALL_READ)
+		got = get_values(r, &end);
+	if (got != CP_CALL_READ || r->c.bad) {
+		r->c.bad = true;
+		r->left++;
+		return got == CP_CALL_READ_NOMEM ? got : CP_CALL_READ;
+	}
+	*ret = (struct cp_record_leaf){ .end_ns = end.ts_ns,
+					.duration_ns = end.duration_ns,
+					.overhead_ns = end.overhead_ns,
+					.uncertain_ns = end.uncertain_ns };
+	return CP_CALL_READ_LEAF;
+}
+
 enum cp_call_read cp_call_block_next_leaf(struct cp_call_block_reader *r,
 					  struct cp_record_call *call, struct cp_record_leaf *leaf)
 {
+	if (r->has_values && r->bare)
+		return next_valued_leaf(r, call, leaf);
 	return next_leaf(r, call, leaf) ? CP_CALL_READ_LEAF : next(r, call);
 }
 

@@ -65,8 +65,8 @@ bool cp_call_block_open(struct cp_call_block_reader *r, const void *bytes, size_
 /* The next event, with numbers of the file. `call` is mostly where the one before was told,
  * of which no more may have been changed since than numbers, and what a LEAVE says. */
 enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_record_call *call);
-/* Likewise, or the next two, if they are both ends of a call, without values, as most are: its
- * enter, and LEAF. */
+/* Likewise, or the next two, if they are both ends of a call, as most are, and no values are
+ * told: its enter, and LEAF. */
 enum cp_call_read cp_call_block_next_leaf(struct cp_call_block_reader *r,
 					  struct cp_record_call *call, struct cp_record_leaf *leaf);
 void cp_call_block_reader_free(struct cp_call_block_reader *r);

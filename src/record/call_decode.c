@@ -2,9 +2,9 @@
  *
  * Calls are many, so a loaded recording keeps the chunks that hold them as
  * they came, packed, and unpacks one at a time when somebody walks through
- * them. When it is loaded they are walked through once, to count what can't
- * be had: events whose thread or function was lost with a chunk, and values
- * whose names were.
+ * them. When one is loaded of which something is missing they are walked through
+ * once, to count what can't be had: events whose thread or function was lost with
+ * a chunk, and values whose names were.
  *
  * A section's numbers are at most its bytes, so nothing is allocated beyond a
  * fixed multiple of what was unpacked. Values take no bytes where there is
@@ -14,11 +14,9 @@
 
 #include <string.h>
 
+#include "record/call_count.h"
 #include "record/call_encode.h"
 #include "record/kept.h"
-
-#define NODES_PER_BYTE 64
-#define NODES_FREE 65536
 
 struct text {
 	const char *bytes;
@@ -298,7 +296,7 @@ static bool get_section(struct walk *w, const struct cp_record_call_section *sec
 
 	w->columns.count = w->texts.count = w->layouts.count = w->nodes.count = 0;
 	w->count = section->count;
-	w->budget = (uint64_t)section->size * NODES_PER_BYTE + NODES_FREE;
+	w->budget = cp_record_call_budget(section->size);
 	cp_record_call_state_free(&w->state);
 	if (!get_columns(w, &c, &w->columns, w->count, CP_CALL_COLUMNS))
 		return false;
@@ -593,6 +591,8 @@ bool cp_record_decode_calls(struct cp_record_decoder *d, struct cp_cursor *c)
 	if (first > d->next_call)
 		r->own.lost += first - d->next_call;
 	d->next_call = first + count;
+	if (!d->only_calls)
+		cp_record_count_section(d, *c, &section);
 	if (!cp_vec_push(&r->call_sections, section)) {
 		d->no_memory = true;
 		return false;
@@ -727,7 +727,7 @@ bool cp_record_build_calls_so_far(struct cp_record_decoder *d)
 	return build_shapes(d);
 }
 
-bool cp_record_build_calls(struct cp_record_decoder *d)
+bool cp_record_build_calls(struct cp_record_decoder *d, bool whole)
 {
 	struct cp_record *r = d->record;
 	size_t i;
@@ -744,7 +744,8 @@ bool cp_record_build_calls(struct cp_record_decoder *d)
 		from->places = (struct cp_map){ 0 };
 		from->direct = 0;
 	}
-	return count_calls(r);
+	return (whole && cp_record_believe_sections(r, family_of_disarmed(r->info.holds))) ||
+	       count_calls(r);
 }
 
 void cp_record_free_calls(struct cp_record *r)

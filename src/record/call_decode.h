@@ -10,8 +10,9 @@ bool cp_record_decode_calls(struct cp_record_decoder *d, struct cp_cursor *c);
 bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
 			  const uint8_t *payload, uint64_t offset);
 /* After the tables; false without memory. Takes from the decoder what tells
- * numbers of the tables from places. */
-bool cp_record_build_calls(struct cp_record_decoder *d);
+ * numbers of the tables from places. What sections of a `whole` recording say that they hold
+ * is believed; of any other they are read. */
+bool cp_record_build_calls(struct cp_record_decoder *d, bool whole);
 /* The same of a recording that goes on: the calls of the chunks so far can be walked
  * through. */
 bool cp_record_build_calls_so_far(struct cp_record_decoder *d);
@@ -43,6 +44,13 @@ static inline bool cp_record_call_resolve(const struct cp_record *r, struct cp_r
 	    !cp_record_to_place(r, CP_RECORD_THREADS, &call->entered_by))
 		call->entered_by = CP_RECORD_NONE;
 	return true;
+}
+
+/* Values of a section, with their parts, that are told at most: they take no bytes where there
+ * is nothing to tell of them. */
+static inline uint64_t cp_record_call_budget(size_t size)
+{
+	return (uint64_t)size * 64 + 65536;
 }
 
 /* The events of sections, in the order of the file, of one part (CP_RECORD_NONE: all); not

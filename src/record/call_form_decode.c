@@ -20,7 +20,7 @@ struct cp_call_form_row {
 	uint32_t total; /* with all parts, which stand side by side, behind what they are of */
 	struct item *items; /* owned; `total` of them */
 	cprof_value *values; /* owned; as well */
-	bool flat; /* values have no parts */
+	uint32_t numbers; /* that an event has, and nothing else; 0: it has other things, too */
 };
 
 struct cp_call_form_last {
@@ -146,15 +146,20 @@ static void free_row(struct cp_call_form_row *row)
 	free(row);
 }
 
-/* No value has parts: how many numbers an event has is known without what they are. */
-static bool is_flat(const struct cp_call_form_row *row)
+/* Of values without parts and texts. */
+static uint32_t count_numbers(const struct cp_call_form_row *row)
 {
-	uint32_t i;
+	uint32_t n = 0, i;
 
-	for (i = 0; i < row->count; i++)
-		if (row->values[i].count || row->items[i].flags & CP_FORM_FOLDS)
-			return false;
-	return true;
+	for (i = 0; i < row->count; i++) {
+		const cprof_value *v = &row->values[i];
+
+		if (v->count || row->items[i].flags & (CP_FORM_FOLDS | CP_FORM_NAMED) ||
+		    v->kind == CPROF_VALUE_STRING || cp_record_value_numbers(v->kind) != 1)
+			return 0;
+		n += 1 + !!(row->items[i].flags & CP_FORM_ADDRESS);
+	}
+	return n;
 }
 
 /* NULL without memory. */
@@ -175,7 +180,7 @@ static struct cp_call_form_row *keep_row(struct cp_call_form_reader *r, struct c
 	row->count = row->total = (uint32_t)cp_cursor_uleb(&c);
 	if (!keep_items(r, &c, row, 0, row->count))
 		return NULL;
-	row->flat = is_flat(row);
+	row->numbers = count_numbers(row);
 	return row;
 }
 
@@ -397,6 +402,20 @@ bool cp_call_form_read(struct cp_call_form_reader *r, struct cp_cursor *c, uint3
 	return true;
 }
 
+/* ---- without what they are ---- */
+
+static bool pass_rest(struct cp_call_form_reader *r, struct cp_cursor *c, unsigned flags)
+{
+	struct cp_call_form_text text;
+	bool cut;
+
+	if (flags & CP_FORM_NAMED && !get_text(r, c, &text, &cut))
+		return false;
+	if (flags & CP_FORM_ADDRESS)
+		cp_cursor_uleb(c);
+	return !c->bad;
+}
+
 /* As get_value() reads it; what numbers were last is nobody's business who passes. */
 static bool pass_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsigned flags,
 		       uint8_t kind)
@@ -419,27 +438,83 @@ static bool pass_value(struct cp_call_form_reader *r, struct cp_cursor *c, unsig
 	default:
 		cp_cursor_uleb(c);
 	}
-	if (flags & CP_FORM_NAMED && !get_text(r, c, &text, &cut))
+	return pass_rest(r, c, flags);
+}
+
+/* A row that is passed over. */
+struct passed {
+	const struct cp_call_form_row *row;
+	struct cp_call_form_last *lasts; /* values of pointers that may lead to parts, no others */
+};
+
+static bool pass_folded(struct cp_call_form_reader *r, struct cp_cursor *c, const struct passed *p,
+			uint32_t first, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = first; i < first + count; i++)
+		if (cp_cursor_uleb(c) > UINT32_MAX || p->row->values[i].count ||
+		    !pass_value(r, c, p->row->items[i].flags, p->row->values[i].kind))
+			return false;
+	return true;
+}
+
+static bool pass_values(struct cp_call_form_reader *r, struct cp_cursor *c, const struct passed *p,
+			uint32_t first, uint32_t count);
+
+/* As get_one() reads it. */
+static bool pass_one(struct cp_call_form_reader *r, struct cp_cursor *c, const struct passed *p,
+		     uint32_t i)
+{
+	const struct item *item = &p->row->items[i];
+	const cprof_value *v = &p->row->values[i];
+	uint32_t count = v->count;
+	bool leads = true;
+
+	if (item->flags & CP_FORM_FOLDS) {
+		uint64_t shown = cp_cursor_uleb(c) / 2;
+
+		if (shown > count)
+			return false;
+		count = (uint32_t)shown;
+	}
+	if (v->kind == CPROF_VALUE_POINTER && v->count) {
+		leads = get_less(c, &p->lasts[i].value);
+		if (!pass_rest(r, c, item->flags))
+			return false;
+	} else if (!pass_value(r, c, item->flags, v->kind)) {
 		return false;
-	if (flags & CP_FORM_ADDRESS)
-		cp_cursor_uleb(c);
-	return !c->bad;
+	}
+	if (!count || !leads)
+		return true;
+	return item->flags & CP_FORM_FOLDS ? pass_folded(r, c, p, item->first, count)
+					   : pass_values(r, c, p, item->first, count);
+}
+
+static bool pass_values(struct cp_call_form_reader *r, struct cp_cursor *c, const struct passed *p,
+			uint32_t first, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = first; i < first + count; i++)
+		if (!pass_one(r, c, p, i))
+			return false;
+	return true;
 }
 
 bool cp_call_form_pass(struct cp_call_form_reader *r, struct cp_cursor *c, uint32_t form)
 {
 	const struct cp_call_form_row *row = row_of(r, form);
-	struct cp_record_call unused;
-	uint32_t i;
+	struct passed p = { .row = row };
 
 	if (!row)
 		return false;
-	if (!row->flat)
-		return cp_call_form_read(r, c, form, &unused);
-	for (i = 0; i < row->count; i++)
-		if (!pass_value(r, c, row->items[i].flags, row->values[i].kind))
-			return false;
-	return true;
+	if (row->numbers) {
+		cp_record_pass_numbers(c, row->numbers);
+		return !c->bad;
+	}
+	p.lasts = r->lasts.items + r->rows.items[form - 1].last;
+	return pass_values(r, c, &p, 0, row->count);
 }
 
 void cp_call_form_reader_free(struct cp_call_form_reader *r)

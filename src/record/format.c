@@ -443,9 +443,14 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 #define LAST_BYTES UINT64_C(0x8080808080808080) /* those of eight that end a number have none */
 #define LEB_MOST 10 /* bytes */
 
-/* Goes behind numbers: eight bytes at a time while all of them are needed, then byte by
- * byte. */
-static void pass_numbers(struct cp_cursor *c, size_t count)
+/* How many of LAST_BYTES are there. */
+static size_t count_ends(uint64_t ends)
+{
+	return (size_t)((ends >> 7) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Eight bytes at a time while all of them are needed, then byte by byte. */
+void cp_record_pass_numbers(struct cp_cursor *c, size_t count)
 {
 	unsigned begun = 0; /* bytes of the number under way */
 	uint64_t ends;
@@ -453,7 +458,7 @@ static void pass_numbers(struct cp_cursor *c, size_t count)
 	while (count && cp_cursor_left(c) >= sizeof(ends)) {
 		memcpy(&ends, c->at, sizeof(ends));
 		ends = ~le64toh(ends) & LAST_BYTES;
-		if ((size_t)__builtin_popcountll(ends) > count)
+		if (count_ends(ends) > count)
 			break;
 		begun += ends ? (unsigned)__builtin_ctzll(ends) / 8 : sizeof(ends);
 		c->bad |= begun >= LEB_MOST;
@@ -461,7 +466,7 @@ static void pass_numbers(struct cp_cursor *c, size_t count)
 			return;
 		if (ends)
 			begun = (unsigned)__builtin_clzll(ends) / 8;
-		count -= (size_t)__builtin_popcountll(ends);
+		count -= count_ends(ends);
 		if (!count)
 			c->at -= begun; /* that number comes after them */
 		c->at += sizeof(ends);
@@ -485,7 +490,7 @@ void cp_record_pass_column(struct cp_cursor *c, size_t count)
 	if (how & ~COLUMN_KNOWN)
 		c->bad = true;
 	if (!c->bad)
-		pass_numbers(c, count);
+		cp_record_pass_numbers(c, count);
 }
 
 /* Totals and damage are numbers in a fixed order; more may come at the end. */

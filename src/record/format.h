@@ -187,6 +187,8 @@ void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t cou
 void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count);
 /* The same without the numbers. */
 void cp_record_pass_column(struct cp_cursor *c, size_t count);
+/* Goes behind so many LEB128 numbers. */
+void cp_record_pass_numbers(struct cp_cursor *c, size_t count);
 
 /* Writes LEB128 at `at`, where there is room for 10 bytes; tells where that ends. */
 static inline uint8_t *cp_record_put_uleb(uint8_t *at, uint64_t value)

@@ -372,13 +372,15 @@ static bool is_whole(const struct cp_record_decoder *d)
 CP_ERROR cp_record_build(struct cp_record_decoder *d)
 {
 	struct cp_record *r = d->record;
+	bool whole;
 
 	if (!cp_record_build_tables(d))
 		return cp_error_nomem();
 	cp_record_build_samples(d);
 	cp_record_build_annotations(d);
 	cp_record_build_sums(r);
-	if (!cp_record_build_calls(d) || !cp_record_count_blocks(r, is_whole(d)) ||
+	whole = is_whole(d);
+	if (!cp_record_build_calls(d, whole) || !cp_record_count_blocks(r, whole && is_whole(d)) ||
 	    !cp_record_count_samples(r) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
 	cp_record_keep_strings(d);

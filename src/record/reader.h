@@ -71,6 +71,8 @@ struct cp_record_call_section {
 	size_t offset, size; /* in the unpacked payload, behind the first numbers */
 	size_t count, kept; /* events; those that can be told */
 	uint32_t part;
+	bool plain; /* what follows is known, and where no row is missing all of it can be told */
+	uint32_t by_family[CP_RECORD_CALL_FAMILIES], disarmed; /* events; those that are of none */
 };
 
 /* Counts of an image as they are in the file: of blocks, of branches taken, of
