@@ -6,10 +6,12 @@
 #include "base/map.h"
 
 #define FIRST 64
+#define NEAR_BITS 4 /* values so near each other stand side by side: times are */
 
 static struct cp_tallied *place(struct cp_tallied *slots, size_t capacity, uint64_t value)
 {
-	size_t i = cp_hash_u64(value) & (capacity - 1);
+	size_t near = value & ((1u << NEAR_BITS) - 1);
+	size_t i = (cp_hash_u64(value >> NEAR_BITS) << NEAR_BITS | near) & (capacity - 1);
 
 	while (slots[i].count && slots[i].value != value)
 		i = (i + 1) & (capacity - 1);
@@ -36,7 +38,7 @@ bool cp_tally_add(struct cp_tally *t, uint64_t value, uint64_t times)
 {
 	struct cp_tallied *slot;
 
-	if (3 * (t->distinct + 1) > 2 * t->capacity && !grow(t))
+	if (2 * (t->distinct + 1) > t->capacity && !grow(t))
 		return false;
 	slot = place(t->slots, t->capacity, value);
 	t->distinct += !slot->count;
