@@ -123,12 +123,11 @@ void cp_buf_signed(struct cp_buf *buf, int64_t value)
 
 void cp_buf_hex(struct cp_buf *buf, uint64_t value)
 {
-	char digits[16], *end = digits + sizeof(digits), *p = end;
+	size_t size = value ? (67u - (unsigned)__builtin_clzll(value)) / 4 : 1;
+	char *to = cp_buf_take(buf, size);
 
-	do
-		*--p = "0123456789abcdef"[value & 15];
-	while (value >>= 4);
-	cp_buf_add(buf, p, (size_t)(end - p));
+	for (; to && size; value >>= 4)
+		to[--size] = "0123456789abcdef"[value & 15];
 }
 
 void cp_buf_printf(struct cp_buf *buf, const char *format, ...)

@@ -98,7 +98,7 @@ static size_t plain_run(const char *text, size_t size, enum cp_escape how)
 	return n;
 }
 
-void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t size)
+static void add_escaped(struct cp_buf *out, enum cp_escape how, const char *text, size_t size)
 {
 	uint32_t c = 0;
 	size_t n;
@@ -123,6 +123,29 @@ void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t 
 			cp_buf_add(out, text, n);
 		}
 	}
+}
+
+/* Most texts are short, and stay as they are: those are copied as they are looked at. */
+static bool add_plain(struct cp_buf *out, enum cp_escape how, const char *text, size_t size)
+{
+	size_t i;
+
+	if (size > 32 || !cp_buf_has_room(out, size))
+		return false;
+	for (i = 0; i < size && !(special[(uint8_t)text[i]] & 1u << how); i++)
+		out->bytes[out->size + i] = text[i];
+	if (i < size) {
+		out->bytes[out->size] = 0;
+		return false;
+	}
+	cp_buf_cut(out, out->size + size);
+	return true;
+}
+
+void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t size)
+{
+	if (!add_plain(out, how, text, size))
+		add_escaped(out, how, text, size);
 }
 
 #define ESCAPED_MAX 6 /* bytes that one becomes at most: "\\ufffd", "&quot;" */
