@@ -26,7 +26,7 @@
 
 /* More than a core has caches of its own for: lines that the reader had are not in them any more
  * when the program comes by again, and nobody waits for the other one to give one up. */
-#define RING_LOG 22
+#define RING_LOG 21
 #define LOW_LOG 20 /* what there is room for below a program that lies as low as they do */
 #define RINGS 512
 /* Where coverage is all that there is, nobody records: there is room for numbers. */
