@@ -305,14 +305,11 @@ static bool plan_host(struct planning *p, struct cp_detour_window *w)
 	return true;
 }
 
-/* The pun that has lent the byte at `at`; 0: none. */
+/* The pun that has lent the byte at `at`, where its displacement begins; 0: none. Behind another
+ * function's beginning nobody shares it: there may be breakpoints of that one before it. */
 static uint64_t lender(const struct cp_detour_text *t, uint64_t at)
 {
-	if (!cp_detour_bit(t, &t->lent, at))
-		return 0;
-	while (cp_detour_bit(t, &t->lent, at))
-		at--;
-	return at;
+	return cp_detour_bit(t, &t->lent, at) && !cp_detour_bit(t, &t->lent, at - 1) ? at - 1 : 0;
 }
 
 /* The window is part of the displacement of the pun at `pun`, if that is not 0. */
@@ -437,7 +434,7 @@ static struct cp_detour_window *window_behind(const struct planning *p, uint64_t
 	struct cp_detour_window *w;
 
 	cp_vec_for_each(&p->plan->windows, w)
-		if (w->address - (at + 1) < CP_DETOUR_JUMP - 1)
+		if (w->address == at + 1)
 			return may_share(w, at) ? w : NULL;
 	return NULL;
 }

@@ -182,6 +182,7 @@ struct beside {
 	cprof_image *image;
 	const struct engine_numbers *numbers; /* that may get detours */
 	CP_VEC(uint64_t) others; /* link-time addresses of breakpoints, sorted */
+	bool more; /* of these came since it was looked whom they disturb */
 	bool failed;
 };
 
@@ -238,18 +239,19 @@ static void add_sites_of(struct beside *b, const struct engine_traced *t)
 
 	for (i = 0; i < t->site_count; i++)
 		b->failed |= !cp_vec_push(&b->others, c->sites.items[t->first_site + i].address);
+	b->more = true;
 }
 
 /* Functions with a breakpoint in one of their windows get breakpoints, too, which may be
- * in a window of others. */
-static void settle(struct beside *b)
+ * in a window of others. True: some do. */
+static bool settle(struct beside *b)
 {
 	const cprof_session *s = b->image->process->session;
-	bool again = true;
+	bool any = false;
 	size_t i;
 
-	while (again && !b->failed) {
-		again = false;
+	while (b->more && !b->failed) {
+		b->more = false;
 		if (b->others.count)
 			qsort(b->others.items, b->others.count, sizeof(*b->others.items), by_value);
 		for (i = 0; i < b->numbers->count; i++) {
@@ -259,9 +261,10 @@ static void settle(struct beside *b)
 				continue;
 			engine_windows_give_up(t, ENGINE_SLOW_BESIDE);
 			add_sites_of(b, t);
-			again = true;
+			any = true;
 		}
 	}
+	return any;
 }
 
 /* All breakpoints that stand in the image, or are about to: families' own, and those of
@@ -272,6 +275,7 @@ static void collect(struct beside *b, const struct engine_numbers *own,
 	const cprof_session *s = b->image->process->session;
 	size_t i;
 
+	b->more = true;
 	for (i = 0; i < own->count; i++)
 		b->failed |= !cp_vec_push(&b->others, s->calls->sites.items[own->items[i]].address);
 	for (i = 0; i < all->count; i++) {
@@ -349,9 +353,10 @@ static bool make_slow(struct engine_making *m)
 	return true;
 }
 
-static int make_functions(struct engine_making *m, const struct engine_numbers *numbers)
+static int make_functions(struct engine_making *m, struct beside *beside)
 {
 	const cprof_session *s = m->image->process->session;
+	const struct engine_numbers *numbers = beside->numbers;
 	int errnum = 0;
 	size_t i;
 
@@ -361,8 +366,10 @@ static int make_functions(struct engine_making *m, const struct engine_numbers *
 		if (!engine_haste_allows(m->image, ENGINE_HASTE_DETOURS, i, numbers->count))
 			return EAGAIN;
 		m->traced = numbers->items[i];
-		if (engine_windows_suit(s, t) && !make_function(m, t))
+		if (engine_windows_suit(s, t) && !make_function(m, t)) {
 			engine_windows_give_up(t, ENGINE_SLOW_PLACE);
+			add_sites_of(beside, t);
+		}
 		errnum = engine_making_send_much(m);
 	}
 	return errnum;
@@ -385,16 +392,16 @@ static void keep_places(const struct engine_making *m, const struct engine_numbe
 	}
 }
 
-static int try_make(struct engine_making *m, const struct engine_numbers *numbers)
+static int try_make(struct engine_making *m, struct beside *beside)
 {
 	int errnum;
 
 	if (!engine_making_begin(m))
 		return ENOMEM;
-	keep_places(m, numbers);
+	keep_places(m, beside->numbers);
 	if (!make_slow(m))
 		return ENOMEM;
-	errnum = make_functions(m, numbers);
+	errnum = make_functions(m, beside);
 	if (!errnum && m->detours.count)
 		errnum = engine_making_send(m);
 	if (!errnum && !m->sent) /* what all of them share leads nowhere alone */
@@ -402,19 +409,25 @@ static int try_make(struct engine_making *m, const struct engine_numbers *number
 	return errnum;
 }
 
-/* Where the program has mapped something meanwhile: once more, farther away from that. */
-static int make(struct engine_making *m, const struct engine_numbers *numbers)
+/* Once more where the program has mapped something meanwhile, farther away from that; and
+ * where the breakpoints of who found no place are in the way of who did. */
+static int make(struct engine_making *m, struct beside *beside)
 {
 	const struct engine_making begun = *m;
-	int errnum = try_make(m, numbers);
+	bool careful = false;
+	int errnum;
 
-	if (errnum != EEXIST)
-		return errnum;
-	engine_making_free(m);
-	*m = begun;
-	m->careful = true;
-	m->sites->items.count = 0;
-	return try_make(m, numbers);
+	for (;;) {
+		errnum = try_make(m, beside);
+		if (errnum == EEXIST && !careful)
+			careful = true;
+		else if (errnum || !settle(beside))
+			return beside->failed ? ENOMEM : errnum;
+		engine_making_free(m);
+		*m = begun;
+		m->careful = careful;
+		m->sites->items.count = 0;
+	}
 }
 
 static bool any_suits(const cprof_session *s, const struct engine_numbers *numbers)
@@ -528,13 +541,14 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 	collect(&beside, own, all);
 	settle(&beside);
 	rings = beside.failed ? NULL : engine_rings_of(image->process);
-	cp_vec_free(&beside.others);
 	if (!rings) {
+		cp_vec_free(&beside.others);
 		engine_detours_give_up(s, numbers);
 		return ENOMEM;
 	}
 	m.rings = rings->code;
-	errnum = make(&m, numbers);
+	errnum = make(&m, &beside);
+	cp_vec_free(&beside.others);
 	if (!errnum)
 		errnum = keep_jumps(image, numbers, ret);
 	if (!errnum)
