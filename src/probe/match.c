@@ -17,7 +17,7 @@ static const char *source_of(void *ctx)
 	return n && n <= 8 ? frames[n - 1].file : NULL;
 }
 
-bool cp_probe_wants_image(const struct cp_spec *spec, const struct cp_probe_image *image)
+bool cp_probe_wants_image(struct cp_spec *spec, const struct cp_probe_image *image)
 {
 	return cp_spec_wants_image(spec, image->name, image->program) ||
 	       (image->started_as && cp_spec_wants_image(spec, image->started_as, image->program));

@@ -22,7 +22,7 @@ struct cp_probe_image {
 enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_image *image,
 				  struct cp_probe_function *function);
 /* False when nothing in an image could match. */
-bool cp_probe_wants_image(const struct cp_spec *spec, const struct cp_probe_image *image);
+bool cp_probe_wants_image(struct cp_spec *spec, const struct cp_probe_image *image);
 /* Matches as cp_probe_match() does; *linkage_ret: the name by which, set unless the
  * answer is no. */
 enum cp_spec_match cp_probe_match_name(struct cp_spec *spec, const struct cp_probe_image *image,

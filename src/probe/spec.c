@@ -691,9 +691,9 @@ enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subj
 
 /* ---- what a SPEC is about ---- */
 
-bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool program)
+bool cp_spec_wants_image(struct cp_spec *spec, const char *image, bool program)
 {
-	const struct entry *e;
+	struct entry *e;
 	bool whole;
 	size_t i;
 
@@ -701,8 +701,10 @@ bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool pro
 		e = &spec->entries.items[i];
 		whole = e->kind == ALL || (e->kind == PROGRAM && program) ||
 			(e->kind == LIBRARY && by_image(e->pattern, e->wild, image));
-		if (e->exclude && whole)
+		if (e->exclude && whole) {
+			e->matched = true; /* there will be no subject of it */
 			return false;
+		}
 		if (!e->exclude && e->kind == STUB && !has_stubs_for(spec, e, image, program))
 			continue;
 		if (!e->exclude &&

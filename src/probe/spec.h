@@ -53,7 +53,7 @@ enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subj
 enum cp_spec_match cp_spec_match_at(struct cp_spec *spec, const struct cp_spec_subject *subject,
 				    size_t *entry_ret);
 /* False when nothing in an image of that name could match: it need not be read. */
-bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool program);
+bool cp_spec_wants_image(struct cp_spec *spec, const char *image, bool program);
 /* True when calls of library functions in it could match. */
 bool cp_spec_wants_stubs(const struct cp_spec *spec, const char *image, bool program);
 /* True when every positive entry is bound to the program. */

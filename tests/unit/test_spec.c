@@ -312,6 +312,12 @@ static void test_unmatched(void)
 	CHECK_STR(cp_spec_unmatched(spec, 3, &end), "/x/");
 	CHECK(!cp_spec_unmatched(spec, 4, &end) && end);
 	cp_spec_destroy(spec);
+	/* Of an image that is left out nothing is asked. */
+	spec = parsed("all,-lib:libc.so*,-lib:libd.so*");
+	CHECK(!cp_spec_wants_image(spec, "/usr/lib/libc.so.6", false));
+	CHECK(!cp_spec_unmatched(spec, 1, &end));
+	CHECK_STR(cp_spec_unmatched(spec, 2, &end), "-lib:libd.so*");
+	cp_spec_destroy(spec);
 }
 
 static void test_errors(void)
