@@ -1159,6 +1159,65 @@ END
 	assert_output --partial '8,000 events of calls found no room'
 }
 
+# With nothing between them, each one's last byte is right before the next one's first: what
+# stands for one is partly made of what stands for the other.
+@test "functions side by side, as gcc -Os has them, and in assembly" {
+	needs gcc python3
+	cat >make.py <<-'END'
+		import random, sys
+		random.seed(int(sys.argv[1]))
+		count, forms = 60, ("return 0;", "return x;", "return {g}(x, y);", "if (x) return y; return {g}(x, y);", "return {g}(x, y) + 1;",
+			"return x + y;", "if (x < 0) return {g}(y, x); return x;", "return x ? 1 : y;", "if (!x) return 0; return {g}(x - 1, y) + y;",
+			"while (y > x) {{ x++; if (x == 7) return {g}(x, y); }} return x;")
+		print("#include <stdio.h>\nlong f0(long x, long y) { return x - y; }")
+		for i in range(1, count):
+		    print("__attribute__((noipa)) long f%d(long x, long y) { %s }" % (i, random.choice(forms).format(g="f%d" % random.randrange(i))))
+		print("int main(void) { unsigned long s = 0; for (int r = 0; r < 4; r++) {")
+		for i in range(count):
+		    print("s = s * 31 + f%d(r & 3, r & 7); s = s * 3 + f%d(r - 15, 3);" % (i, i))
+		print('} printf("%lu\\n", s); }')
+	END
+	cat >side.c <<-'END'
+		#include <stdio.h>
+		int b1(int), b2(int), b3(int);
+		int main(void) { long s = 0; for (int i = 0; i < 50; i++) s += b1(i % 3) + b2(i) + b3(i); printf("%ld\n", s); }
+	END
+	cat >side.s <<-'END'
+		.macro begins name
+		.globl \name
+		.type \name, @function
+		\name:
+		.endm
+		.text
+		begins b1
+		mov %edi,%eax; test %edi,%edi; jne 1f; add $9,%eax
+		1: ret
+		.size b1,.-b1
+		begins b2
+		cmp $3,%edi; jle b3; jmp b4
+		.size b2,.-b2
+		begins b3
+		mov %edi,%eax; add $4,%eax; ret
+		.size b3,.-b3
+		begins b4
+		lea 7(%rdi),%eax; ret
+		.size b4,.-b4
+		.section .note.GNU-stack,"",@progbits
+	END
+	gcc -g -O1 -no-pie -o side side.c side.s
+	local program how
+	for program in 5 16 20 side; do
+		[ "$program" = side ] || { python3 make.py "$program" >side.c && gcc -Os -g -o "$program" side.c; }
+		"./$program" >alone
+		for how in --traps --detours; do
+			"$CPROF" run -q -o x.data --max-rate=0 ${how/--detours/-q} -t 'f[0-9]*,b[1-4]*' -- "./$program" >out
+			cmp alone out
+			"$CPROF" report --json x.data | jq -S '.calls.functions | map([.function, .calls]) | sort' >told"$how"
+		done
+		cmp told--traps told--detours
+	done
+}
+
 # many: libmany.so with 80,000 functions, f0 and so on.
 many() {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
