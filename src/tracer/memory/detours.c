@@ -525,6 +525,20 @@ static void count_again(const struct space *space, const struct detours_left *le
 		rings_choose(space->rings, regs->r[r->block.address]);
 }
 
+uint64_t detours_way_out(const struct thread *t)
+{
+	const struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8], flags;
+	struct detours_left left;
+	struct cp_regs regs;
+
+	if (!space->code.count || !regs_read(t->tid, prstatus))
+		return 0;
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	flags = cp_arch_flags(prstatus);
+	return detours_leave(space, &regs, &flags, &left) ? regs.r[cp_arch_host()->pc] : 0;
+}
+
 bool detours_lead_out(struct thread *t)
 {
 	const struct space *space = t->process->space;

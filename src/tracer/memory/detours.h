@@ -45,6 +45,8 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 		   struct detours_left *ret);
 /* The same of a copy of registers. */
 bool detours_hide(const struct space *space, void *prstatus);
+/* Where the next one would lead a stopped thread; 0: it is in none. */
+uint64_t detours_way_out(const struct thread *t);
 /* The same of a stopped thread, and what its ring has of the record in the making is made
  * good. */
 bool detours_lead_out(struct thread *t);

@@ -393,6 +393,19 @@ bool windows_unjump(struct space *space, const struct windows_which *which, stru
 	return true;
 }
 
+bool windows_stay_around(const struct windows *windows, uint64_t pc)
+{
+	size_t i = cp_vec_partition(&windows->items, w, (w)->at < pc);
+	const struct window *w;
+
+	while (i-- > 0 && pc - windows->items.items[i].at < CP_DETOUR_FILLED) {
+		w = &windows->items.items[i];
+		if (w->stands && !w->chosen && pc - w->at < w->w->size)
+			return true;
+	}
+	return false;
+}
+
 /* Hops' jumps, and the windows that they are in, which are as they were again. */
 static void stay_with_runners(struct windows *all)
 {

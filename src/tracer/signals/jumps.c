@@ -111,16 +111,25 @@ static void lead_out(struct thread *t, void *ending)
 		rings_forget(t->process->space->rings, t->tid);
 }
 
+/* The same where only some jumps go: who would be in the middle of one that stays goes on where
+ * it is. */
+static void lead_out_of_these(struct thread *t, void *windows)
+{
+	uint64_t pc = detours_way_out(t);
+
+	if (!pc || !windows_stay_around(windows, pc))
+		detours_lead_out(t);
+}
+
 void jumps_out(struct tracer *tr, struct space *space, const struct windows_which *which)
 {
 	struct windows windows;
 	struct keeping k;
-	bool ending = false;
 
 	if (!windows_unjump(space, which, &windows))
 		return;
 	begin(tr, space, &k);
-	visit_held(tr, &k.in, lead_out, &ending);
+	visit_held(tr, &k.in, lead_out_of_these, &windows);
 	windows_put_back(&windows, !k.in.running);
 	end(tr, &k);
 }
