@@ -21,7 +21,6 @@
 #include "arch/x86_64/insn.h"
 
 #define INT3 0xccu
-#define INT1 0xf1u
 #define ILLEGAL_1 0x60u /* pusha; in 64-bit mode there is none */
 #define ILLEGAL_2 0x37u /* aaa */
 #define NEXT_PREFIX 0x2e
@@ -30,8 +29,7 @@
 static bool constrain(uint32_t begins, unsigned prefixes, uint8_t high,
 		      struct cp_detour_landing *ret)
 {
-	struct cp_detour_landing l = { .prefixes = (uint8_t)prefixes,
-				       .illegal = high != INT3 && high != INT1 };
+	struct cp_detour_landing l = { .prefixes = (uint8_t)prefixes, .illegal = high != INT3 };
 	unsigned i;
 
 	/* A later prefix, and the jump itself, would lead to the beginning. */
@@ -69,7 +67,7 @@ static void add_landing(uint32_t begins, unsigned prefixes, uint8_t high,
 size_t cp_detour_landings(uint32_t begins, size_t room,
 			  struct cp_detour_landing ret[CP_DETOUR_LANDINGS])
 {
-	static const uint8_t high[] = { INT3, INT1, ILLEGAL_1, ILLEGAL_2 };
+	static const uint8_t high[] = { INT3, ILLEGAL_1, ILLEGAL_2 };
 	size_t count = 0, i;
 	unsigned p;
 
@@ -100,7 +98,7 @@ bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DE
 
 	if ((int8_t)distance != distance)
 		return false;
-	if (begins & 2 && (uint8_t)distance != INT3 && (uint8_t)distance != INT1)
+	if (begins & 2 && (uint8_t)distance != INT3)
 		return false;
 	code[0] = 0xeb;
 	code[1] = (uint8_t)distance;

@@ -284,7 +284,8 @@ static void write_code(void)
 		if (p->stub.size)
 			memcpy((void *)p->stub.at, p->stub.code, p->stub.size);
 		for (k = 0; k < CP_DETOUR_LENT; k++)
-			memcpy((void *)p->lent[k].at, p->lent[k].code, p->lent[k].size);
+			if (p->lent[k].size)
+				memcpy((void *)p->lent[k].at, p->lent[k].code, p->lent[k].size);
 		keep_replaced(&p->hop);
 		keep_replaced(&p->window);
 	}
