@@ -29,10 +29,12 @@ shows() {
 
 @test "Rust: what holds things is shown as what it holds" {
 	needs rustc
-	local compiler
+	local compiler minor
+	minor=$(rustc --version | sed 's/^rustc 1\.\([0-9]*\).*/\1/')
 	for compiler in "rustc -g" "rustc -g -C opt-level=2"; do
 		# shellcheck disable=SC2086
-		$compiler --edition 2021 -o boxes "$SOURCES/tests/cli/values_boxes.rs"
+		# shellcheck disable=SC2046
+		$compiler --edition 2021 $([ "$minor" -ge 66 ] || echo --cfg old) -o boxes "$SOURCES/tests/cli/values_boxes.rs"
 		shows
 		shows --traps
 	done

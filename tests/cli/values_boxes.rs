@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What std::hint::black_box is since Rust 1.66; Debian 12 has 1.63.
+#[cfg(not(old))]
+use std::hint::black_box;
+/// What that is since Rust 1.66; Debian 12 has 1.63.
+#[cfg(old)]
 #[inline(never)]
 fn black_box<T>(value: T) -> T {
     unsafe {

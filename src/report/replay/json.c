@@ -184,8 +184,6 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	}
 	begin(w, "enter", span->start_ns, span->thread, span->function, span->depth);
 	cp_invoker_json(w->p, call, &w->j);
-	if (call->on_stack)
-		cp_json_u64(&w->j, "on_stack", call->on_stack);
 	if (call->value_count)
 		cp_values_json(&w->j, "args", call->values, call->value_count);
 	if (call->stack != CP_RECORD_NONE)
