@@ -118,6 +118,9 @@
 	incl	%eax
 	notl	%eax
 	negl	%eax
+	.rept	12
+	imull	%edi, %eax
+	.endr
 1:	leave
 	ret
 2:	leal	1(%rdi,%rax), %eax
@@ -133,6 +136,9 @@
 	movl	$1, %ecx
 	movl	$2, %edx
 	movl	$3, %esi
+	.rept	6
+	addl	$1000, %ecx
+	.endr
 	call	plain
 	leave
 	ret
