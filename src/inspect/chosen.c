@@ -379,21 +379,11 @@ static bool place(const struct where *w, struct cp_arena *arena, struct cp_param
 	       put_leads(w, 1, ret);
 }
 
-static size_t read_nothing(void *ctx, uint64_t address, void *buffer, size_t size)
-{
-	(void)ctx;
-	(void)address;
-	(void)buffer;
-	(void)size;
-	return 0;
-}
-
 static CP_ERROR find(const struct choice *choice, struct cp_signature *s, struct cp_parameter *ret)
 {
-	const struct cp_reader reader = { read_nothing, NULL };
 	struct cp_arena arena = { 0 };
 	const struct cp_expression_env env = { .arena = &arena,
-					       .memory = &reader,
+					       .memory = &cp_no_memory,
 					       .limits = &s->limits };
 	const struct look l = { s, &env };
 	struct where where = { 0 };

@@ -487,15 +487,6 @@ static CP_ERROR look(struct way *w, const struct cp_condition_node *n, struct pa
 	}
 }
 
-static size_t read_nothing(void *ctx, uint64_t address, void *buffer, size_t size)
-{
-	(void)ctx;
-	(void)address;
-	(void)buffer;
-	(void)size;
-	return 0;
-}
-
 /* Does it lead on from arguments? */
 static bool leads_on(const struct cp_condition_node *n)
 {
@@ -507,10 +498,9 @@ CP_ERROR cp_condition_way(const struct cp_condition *condition,
 			  const struct cp_signature *signature,
 			  const struct cp_condition_names *outside, enum cp_condition_way *ret)
 {
-	const struct cp_reader reader = { read_nothing, NULL };
 	struct cp_arena arena = { 0 };
 	const struct cp_expression_env env = { .arena = &arena,
-					       .memory = &reader,
+					       .memory = &cp_no_memory,
 					       .limits = &signature->limits };
 	struct way w = { .signature = signature, .env = &env, .outside = outside };
 	struct cp_error *err = signature->described ? truth(&w, condition->root) : NULL;
@@ -524,10 +514,9 @@ CP_ERROR cp_condition_way(const struct cp_condition *condition,
 
 bool cp_condition_is_member(const struct cp_signature *signature, const char *name)
 {
-	const struct cp_reader reader = { read_nothing, NULL };
 	struct cp_arena arena = { 0 };
 	const struct cp_expression_env env = { .arena = &arena,
-					       .memory = &reader,
+					       .memory = &cp_no_memory,
 					       .limits = &signature->limits };
 	const struct way w = { .signature = signature, .env = &env };
 	struct part object;

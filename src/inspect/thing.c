@@ -11,6 +11,17 @@
 #include "inspect/scalar.h"
 #include "inspect/value.h"
 
+static size_t read_nothing(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	(void)ctx;
+	(void)address;
+	(void)buffer;
+	(void)size;
+	return 0;
+}
+
+const struct cp_reader cp_no_memory = { read_nothing, NULL };
+
 /* ---- types of C ---- */
 
 #define NUMBER(word, type_kind, bytes, type_flags) \

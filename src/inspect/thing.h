@@ -43,6 +43,9 @@ struct cp_expression_env {
 	char *(*variable_at)(void *ctx, uint64_t address, uint64_t *offset_ret);
 };
 
+/* Nothing can be read there: for what types alone tell. */
+extern const struct cp_reader cp_no_memory;
+
 /* The value of a thing, in env->values. */
 const cprof_value *cp_thing_value(const struct cp_expression_env *env,
 				  const struct cp_thing *thing);

@@ -52,7 +52,8 @@ enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subj
  * none. Of several names of one thing the one with the highest number decides. */
 enum cp_spec_match cp_spec_match_at(struct cp_spec *spec, const struct cp_spec_subject *subject,
 				    size_t *entry_ret);
-/* False when nothing in an image of that name could match: it need not be read. */
+/* False when nothing in an image of that name could match: it need not be read, and an entry
+ * that leaves it out has matched. */
 bool cp_spec_wants_image(struct cp_spec *spec, const char *image, bool program);
 /* True when calls of library functions in it could match. */
 bool cp_spec_wants_stubs(const struct cp_spec *spec, const char *image, bool program);

@@ -53,6 +53,14 @@ neighbours() {
 		.macro end name
 		.size \name, . - \name
 		.endm
+		.macro jumps_to_its_ret
+			test %edi, %edi
+			mov $1, %eax
+			je 1f
+			imul %edi, %eax
+			add $3, %eax
+		1:	ret
+		.endm
 		.text
 		fun main
 			push %rbx
@@ -72,12 +80,7 @@ neighbours() {
 		end main
 		.p2align 4
 		fun lends
-			test %edi, %edi
-			mov $1, %eax
-			je 1f
-			imul %edi, %eax
-			add $3, %eax
-		1:	ret
+			jumps_to_its_ret
 		end lends
 		fun borrows
 			push %rbp
@@ -90,12 +93,7 @@ neighbours() {
 		end borrows
 		.p2align 4
 		fun before
-			test %edi, %edi
-			mov $1, %eax
-			je 1f
-			imul %edi, %eax
-			add $3, %eax
-		1:	ret
+			jumps_to_its_ret
 		end before
 		fun computes
 			push %rbp

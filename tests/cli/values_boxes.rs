@@ -9,16 +9,8 @@ use std::sync::Arc;
 
 #[cfg(not(old))]
 use std::hint::black_box;
-/// What that is since Rust 1.66; Debian 12 has 1.63.
 #[cfg(old)]
-#[inline(never)]
-fn black_box<T>(value: T) -> T {
-    unsafe {
-        let copy = std::ptr::read_volatile(&value);
-        std::mem::forget(value);
-        copy
-    }
-}
+include!("black_box.rs");
 
 #[allow(dead_code)]
 pub struct Point {

@@ -525,21 +525,13 @@ static void count_again(const struct space *space, const struct detours_left *le
 		rings_choose(space->rings, regs->r[r->block.address]);
 }
 
-uint64_t detours_way_out(const struct thread *t)
+bool detours_lead_out(struct thread *t)
 {
-	const struct space *space = t->process->space;
-	uint64_t prstatus[PRSTATUS_MAX / 8], flags;
-	struct detours_left left;
-	struct cp_regs regs;
-
-	if (!space->code.count || !regs_read(t->tid, prstatus))
-		return 0;
-	cp_arch_regs_from_prstatus(prstatus, &regs);
-	flags = cp_arch_flags(prstatus);
-	return detours_leave(space, &regs, &flags, &left) ? regs.r[cp_arch_host()->pc] : 0;
+	return detours_lead_out_unless(t, NULL, NULL);
 }
 
-bool detours_lead_out(struct thread *t)
+bool detours_lead_out_unless(struct thread *t, bool (*bad)(const void *ctx, uint64_t pc),
+			     const void *ctx)
 {
 	const struct space *space = t->process->space;
 	uint64_t prstatus[PRSTATUS_MAX / 8], flags, was;
@@ -552,7 +544,7 @@ bool detours_lead_out(struct thread *t)
 	cp_arch_regs_from_prstatus(prstatus, &regs);
 	flags = cp_arch_flags(prstatus);
 	was = regs.r[pc];
-	if (!detours_leave(space, &regs, &flags, &left))
+	if (!detours_leave(space, &regs, &flags, &left) || (bad && bad(ctx, regs.r[pc])))
 		return false;
 	cp_arch_regs_to_prstatus(&regs, prstatus);
 	cp_arch_set_flags(prstatus, flags);

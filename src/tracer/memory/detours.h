@@ -45,11 +45,12 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 		   struct detours_left *ret);
 /* The same of a copy of registers. */
 bool detours_hide(const struct space *space, void *prstatus);
-/* Where the next one would lead a stopped thread; 0: it is in none. */
-uint64_t detours_way_out(const struct thread *t);
 /* The same of a stopped thread, and what its ring has of the record in the making is made
  * good. */
 bool detours_lead_out(struct thread *t);
+/* Unless it may not be where that leads. */
+bool detours_lead_out_unless(struct thread *t, bool (*bad)(const void *ctx, uint64_t pc),
+			     const void *ctx);
 /* The record that the detour makes before the instruction at `pc` of the program; NULL:
  * none. */
 const struct cp_detour_record *detours_record_at(const struct detours_left *left, uint64_t pc);

@@ -393,8 +393,9 @@ bool windows_unjump(struct space *space, const struct windows_which *which, stru
 	return true;
 }
 
-bool windows_stay_around(const struct windows *windows, uint64_t pc)
+bool windows_stay_around(const void *all, uint64_t pc)
 {
+	const struct windows *windows = all;
 	size_t i = cp_vec_partition(&windows->items, w, (w)->at < pc);
 	const struct window *w;
 

@@ -39,8 +39,8 @@ extern const struct windows_which windows_all;
 bool windows_any(const struct space *space, const struct windows_which *which);
 /* Nobody comes to them any more. False: there are none, and *ret is nothing. */
 bool windows_unjump(struct space *space, const struct windows_which *which, struct windows *ret);
-/* Is a place in the middle of a jump that stays? */
-bool windows_stay_around(const struct windows *windows, uint64_t pc);
+/* Is a place in the middle of a jump that stays? `all` are struct windows. */
+bool windows_stay_around(const void *all, uint64_t pc);
 /* With the original bytes behind the breakpoints. If somebody could not be held (not
  * `still`), what he may be in the middle of stays a jump. */
 void windows_put_back(struct windows *windows, bool still);

@@ -115,10 +115,7 @@ static void lead_out(struct thread *t, void *ending)
  * it is. */
 static void lead_out_of_these(struct thread *t, void *windows)
 {
-	uint64_t pc = detours_way_out(t);
-
-	if (!pc || !windows_stay_around(windows, pc))
-		detours_lead_out(t);
+	detours_lead_out_unless(t, windows_stay_around, windows);
 }
 
 void jumps_out(struct tracer *tr, struct space *space, const struct windows_which *which)
