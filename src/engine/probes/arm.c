@@ -585,7 +585,9 @@ static void forget_unmapped(cprof_image *image)
 			    image->assembly->path);
 	forget_image(image);
 	image->unmapped++;
-	if (!replaced && !image->assembly->made)
+	if (replaced || image->assembly->made)
+		engine_room_leave(image);
+	else
 		engine_room_give_back(image);
 }
 
@@ -712,6 +714,7 @@ static void arm_anew(cprof_image *image)
 	image->anew++;
 	cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
 	forget_image(image);
+	engine_room_leave(image);
 	engine_arm_process(image->process);
 }
 

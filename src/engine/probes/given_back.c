@@ -26,9 +26,14 @@ static void forget_range(const cprof_process *p, uint64_t address, uint64_t size
 	cp_error_free(cp_link_call(&p->session->link, &rq, &answer, NULL));
 }
 
+static size_t place_of(const cprof_process *p, uint64_t address)
+{
+	return cp_vec_partition(&p->areas.chunks, at, *at < address);
+}
+
 static bool keep_chunk(cprof_process *p, uint64_t address)
 {
-	size_t i = cp_vec_partition(&p->areas.chunks, at, *at < address);
+	size_t i = place_of(p, address);
 
 	return cp_vec_insert(&p->areas.chunks, i, address);
 }
@@ -61,22 +66,26 @@ void engine_room_give_back(cprof_image *image)
 	cp_map_clear(&image->slots);
 }
 
+void engine_room_leave(cprof_image *image)
+{
+	image->chunks.count = 0;
+}
+
 /* ---- for the next one ---- */
 
 bool engine_room_has_chunk(const cprof_process *p, uint64_t address)
 {
-	size_t i = cp_vec_partition(&p->areas.chunks, at, *at < address);
+	size_t i = place_of(p, address);
 
 	return i < p->areas.chunks.count && p->areas.chunks.items[i] == address;
 }
 
 void engine_room_take_chunk(cprof_image *image, uint64_t address)
 {
-	struct engine_areas *areas = &image->process->areas;
-	size_t i = cp_vec_partition(&areas->chunks, at, *at < address);
+	cprof_process *p = image->process;
 
-	if (i < areas->chunks.count && areas->chunks.items[i] == address)
-		cp_vec_remove(&areas->chunks, i);
+	if (engine_room_has_chunk(p, address))
+		cp_vec_remove(&p->areas.chunks, place_of(p, address));
 	cp_vec_push(&image->chunks, address); /* without memory it is nobody's any more */
 }
 

@@ -14,6 +14,8 @@ void engine_room_give_back(cprof_image *image);
 /* The same of code alone, which nothing leads to yet. */
 void engine_room_give_code_back(cprof_image *image);
 
+/* Threads may still be in the image's code: what is there stays as it is. */
+void engine_room_leave(cprof_image *image);
 /* Is that chunk of code kept? It is mapped. */
 bool engine_room_has_chunk(const cprof_process *p, uint64_t address);
 /* It is an image's from now on. */
