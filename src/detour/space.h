@@ -36,7 +36,7 @@ struct cp_detour_space;
 struct cp_detour_space *cp_detour_space_create(void); /* NULL: no memory */
 void cp_detour_space_destroy(struct cp_detour_space *space);
 
-/* Nothing is mapped there, and nothing will be: in ascending order. */
+/* Nobody else uses what is there, or will: what is added first is taken first. */
 bool cp_detour_space_add(struct cp_detour_space *space, uint64_t start, uint64_t end);
 /* The same, but only for what can be nowhere else: something may be mapped there soon. */
 bool cp_detour_space_add_last(struct cp_detour_space *space, uint64_t start, uint64_t end);
