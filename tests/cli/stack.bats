@@ -336,7 +336,7 @@ down(40)'
 		"$SOURCES/tests/tracees/known_stack.c"
 	cp "$TRACEES/known_stack_static" .
 	for program in known_stack_lld known_stack_static; do
-		TRACEES=$PWD known "$program" --mode=read
+		TRACEES=$PWD known_asleep "$program" --mode=read
 		gdb_frames
 		take --stop
 		as_gdb
