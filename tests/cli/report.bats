@@ -732,7 +732,7 @@ desks() {
 		COLUMNS=$columns "$CPROF" report -n 0 rec >shown
 		(($(wc -L <shown) <= columns)) || fail "wider than $columns"
 		# What is behind the last time; below may stand for which columns there is no room.
-		awk '/^Calls/ { on = 1; getline; next } /^$|^  no room for / { on = 0 } on' shown | sed -E 's/.*[0-9] (ns|µs|ms|s)  //' >names
+		awk '/^$|^  no room for / { on = 0 } on; /^ *calls .* function$/ { on = 1 }' shown | sed -E 's/.*[0-9] (ns|µs|ms|s)  //' >names
 		assert_equal "$columns $(wc -l <names)" "$columns $whole"
 		assert_equal "$columns $(sort names | uniq -d)" "$columns "
 		[ $columns -ne 80 ] || cp names short
