@@ -39,7 +39,7 @@ FLOORS = {
                   ["spec", "library_calls"], ["match", "plan"], ["inlined", "blocks"], ["near", "overlap"], ["preview"]],
     "src/detour": [["text", "base"], ["table", "window"], ["plan", "space"], ["object", "points"]],
     "src/unwind": [["unwind", "dwarf", "entry", "expr"], ["program", "lsda"], ["cfi", "index"], ["table", "pads"], ["space"],
-                   ["apply"], ["step"], ["guess", "by_libunwind", "paths"], ["walk"]],
+                   ["apply", "code"], ["step"], ["guess", "by_libunwind", "paths"], ["walk"]],
     "src/inspect": [["inspect", "gaps", "made_types", "place", "classify", "readable", "shapes", "shape_rows", "shapes_cplusplus", "shapes_libcxx", "shapes_rust"],
                     ["classify_aapcs64", "classify_rust", "classify_sysv", "signature"],
                     ["locate", "plan", "build"], ["stored", "sets", "bytes", "scalar", "shape_units", "wide", "notes", "member_pointers"],

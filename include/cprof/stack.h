@@ -143,7 +143,7 @@ CPROF_API bool cprof_frame_info_is_truncated(
 CPROF_API const char *cprof_frame_info_name(const cprof_frame_info *frame);
 /* Source file, NULL when unknown. [cb] */
 CPROF_API const char *cprof_frame_info_source(const cprof_frame_info *frame, uint32_t *line);
-/* How the frame's caller was found: "cfi", "call", "fp", "scan", "root". */
+/* How the frame's caller was found: "cfi", "signal", "code", "call", "fp", "scan", "root". */
 CPROF_API const char *cprof_frame_info_unwinder(const cprof_frame_info *frame);
 /* Frames in the run of unknown ones; 1 for a known frame. */
 CPROF_API uint32_t cprof_frame_info_run_length(const cprof_frame_info *frame);

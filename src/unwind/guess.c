@@ -12,7 +12,8 @@
  *	   call *%rax ──► could be                               POSSIBLE
  *	   call other ──► no, unless `other` got here somehow    MISMATCH
  *
- * Then the frame found is tried out: the walk goes on from it by rules alone,
+ * Code without rules that runs to a return says itself where its return address is
+ * (code.c), which only has to be one. Else the frame found is tried out: the walk goes on from it by rules alone,
  * and a real frame leads to the root of the stack, which an old one, left
  * over by a call that has returned, rarely does. Old frames lie below the real
  * one, inside of what the function has reserved but not written; so what its
@@ -21,6 +22,7 @@
 #include "unwind/guess.h"
 
 #include "arch/decoder.h"
+#include "unwind/code.h"
 #include "unwind/step.h"
 
 #define CALL_MAX 8 /* bytes of a call instruction, at most */
@@ -326,13 +328,33 @@ static bool move(struct cp_walk_at *at, const struct cp_walk_at *to, struct cp_w
 	return true;
 }
 
+/* The caller by what the code does until it returns. A call that seems to have been of
+ * another function is none that can be believed. */
+static bool by_code(const struct cp_walk *walk, const struct cp_walk_at *at, struct cp_walk_at *ret,
+		    uint64_t *cfa_ret)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t pc = at->regs.r[arch->pc];
+	const struct cp_rule *rule = cp_code_rule(walk->space, pc, at->exact);
+	struct cp_walk_lack lack;
+
+	*ret = *at;
+	if (!rule || cp_walk_apply(walk, ret, rule, cfa_ret, &lack) != CP_WALK_APPLIED)
+		return false;
+	ret->exact = ret->leaf = false;
+	return match(walk, ret->regs.r[arch->pc], pc, 0) >= MATCH_POSSIBLE;
+}
+
 bool cp_guess_caller(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
 {
 	const struct cp_arch *arch = walk->arch;
 	struct cp_walk_at called, framed;
+	uint64_t cfa;
 	struct choice choice = { .score = 0 };
 	enum match how_called = MATCH_NONE, how_framed;
 
+	if (by_code(walk, at, &framed, &cfa))
+		return move(at, &framed, ret, CP_UNWIND_BY_CODE, cfa);
 	if (at->exact)
 		how_called = just_called(walk, at, &called);
 	if (how_called >= MATCH_POSSIBLE)

@@ -92,9 +92,21 @@ static void object_deinit(struct cp_space_object *object)
 
 /* ---- the space ---- */
 
+void cp_space_forget_rules(struct cp_unwind_space *space)
+{
+	uint64_t key, rule;
+	size_t cursor = 0;
+
+	while (cp_map_next(&space->code_rules, &cursor, &key, &rule))
+		free((void *)(uintptr_t)rule);
+	cp_map_free(&space->code_rules);
+}
+
 static void forget_steps(struct cp_unwind_space *space)
 {
 	size_t i;
+
+	cp_space_forget_rules(space);
 
 	if (space->steps)
 		memset(space->steps, 0, space->nsteps * sizeof(*space->steps));
@@ -139,6 +151,7 @@ void cp_unwind_space_destroy(struct cp_unwind_space *space)
 	guest_deinit(&space->libunwind);
 	guest_deinit(&space->libunwind_ptrace);
 	cp_decoder_destroy(space->decoder);
+	cp_space_forget_rules(space);
 	cp_vec_for_each(&space->objects, object)
 		object_deinit(object);
 	cp_vec_free(&space->objects);

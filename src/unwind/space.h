@@ -6,6 +6,7 @@
 #ifndef CP_UNWIND_SPACE_H
 #define CP_UNWIND_SPACE_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "unwind/table.h"
 #include "unwind/unwind.h"
@@ -64,6 +65,8 @@ struct cp_unwind_space {
 	uint64_t walk; /* the number of the one under way; 0: none is */
 	uint64_t walks; /* there were */
 	struct cp_decoder *decoder; /* for guesses, made at the first one */
+	/* What code tells itself (code.c), by pc and whether that is exact: rules, owned; 0: none. */
+	struct cp_map code_rules;
 	struct cp_space_guest {
 		void *state; /* of another unwinder, made at its first walk */
 		void (*destroy)(void *state);
@@ -100,5 +103,8 @@ struct cp_space_object *cp_space_object_at(struct cp_unwind_space *space, uint64
  * those of code made at run time are not. How many bytes were read. */
 size_t cp_space_read_constant(struct cp_unwind_space *space, uint64_t addr, void *buffer,
 			      size_t size);
+
+/* Frees what code told, so far. */
+void cp_space_forget_rules(struct cp_unwind_space *space);
 
 #endif

@@ -20,6 +20,7 @@ enum cp_unwind_by {
 	CP_UNWIND_BY_NOTHING, /* the outermost frame: no caller */
 	CP_UNWIND_BY_CFI,
 	CP_UNWIND_BY_SIGFRAME, /* the kernel's signal frame, behind a trampoline without CFI */
+	CP_UNWIND_BY_CODE, /* no CFI: what the code does on its way to its return */
 	CP_UNWIND_BY_CALL, /* leaf without CFI that was just called: return address at sp */
 	CP_UNWIND_BY_FP, /* validated frame pointer: guessed */
 	CP_UNWIND_BY_SCAN, /* validated return address found on the stack: guessed */

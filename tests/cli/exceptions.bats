@@ -447,6 +447,38 @@ by_both() {
 	diff expected got
 }
 
+# Its destructors are called by code without call frame information.
+@test "calls are unwound for sure after a library whose destructors were traced is gone" {
+	needs g++ jq
+	cat >lib.cpp <<-END
+		extern "C" int inner(int x) { return x + 1; }
+		struct Last { int k = 1; ~Last() { k = inner(k); } } last;
+	END
+	cat >closes.cpp <<-END
+		#include <dlfcn.h>
+		__attribute__((noinline)) int thrower(int n) { if (n % 2) throw n; return n; }
+		__attribute__((noinline)) int outer(int n) { try { return thrower(n); } catch (int k) { return -k; } }
+		int main()
+		{
+			int sum = 0;
+			for (int round = 0; round < 3; round++) {
+				dlclose(dlopen("./lib.so", RTLD_NOW));
+				for (int i = 0; i < 10; i++)
+					sum += outer(i);
+			}
+			return sum != -15;
+		}
+	END
+	g++ -O0 -shared -fPIC -o lib.so lib.cpp
+	g++ -O0 -g -o closes closes.cpp
+	"$CPROF" run -q -o rec -t outer,thrower,inner -- ./closes
+	"$CPROF" replay --json rec | jq -r '"\(.event) \(.unsure // "sure")"' | sort | uniq -c >got
+	run awk '{ print $2, $3, $1 }' got
+	assert_output 'enter sure 63
+leave sure 48
+unwind sure 15'
+}
+
 @test "what nobody catches is told, and the program dies of it as without" {
 	run -134 --separate-stderr "$CPROF" run --exceptions -o x.data -- "$TRACEES/throws" abort
 	assert_output 'throw std::out_of_range thrower'

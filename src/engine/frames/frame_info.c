@@ -90,6 +90,8 @@ const char *cprof_frame_info_unwinder(const cprof_frame_info *handle)
 		return "cfi";
 	case CP_UNWIND_BY_SIGFRAME:
 		return "signal";
+	case CP_UNWIND_BY_CODE:
+		return "code";
 	case CP_UNWIND_BY_CALL:
 		return "call";
 	case CP_UNWIND_BY_FP:
