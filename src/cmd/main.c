@@ -102,16 +102,16 @@ static int unknown_command(const char *name)
 }
 
 /* A standard descriptor that the caller closed must not become the number of
- * a recording or socket. CMD still finds it closed. */
+ * a recording or socket. CMD still finds it closed. What is written to standard
+ * output then is lost, and that has to fail. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
 
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null",
+				    (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 }
 
 struct arguments {

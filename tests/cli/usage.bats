@@ -163,6 +163,9 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 @test "help that can't be written is a failure" {
 	run sh -c "'$CPROF' --help >/dev/full"
 	assert_failure 1
+	run sh -c "'$CPROF' --version >&-"
+	assert_failure 1
+	assert_output 'cprof: writing to standard output: Bad file descriptor'
 }
 
 @test "help fits the terminal" {
