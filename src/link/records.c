@@ -88,13 +88,13 @@ void cp_records_set_memory(struct cp_records *records, const struct cp_records_m
 {
 	struct cp_detour_ring *ring = records->ring;
 
-	ring->may_probe = memory->may_probe;
 	ring->page_life = memory->page_life;
 	ring->stack_low = memory->stack_low;
 	ring->stack_end = memory->stack_end;
 	ring->self = memory->self;
 	memcpy(ring->known, memory->known, sizeof(ring->known));
 	memset(ring->pages, 0, sizeof(ring->pages));
+	__atomic_store_n(&ring->may_probe, memory->may_probe, __ATOMIC_RELEASE);
 }
 
 void cp_records_read(struct cp_records *records, uint64_t until)

@@ -27,6 +27,30 @@ same() {
 	same -t program -- "$TRACEES/throws"
 }
 
+# Its first calls are the dynamic linker's, before anything of the C library is there, in which
+# it is watched whether the program filters its system calls.
+@test "where the dynamic linker is traced, too, what pointers lead to is read without stops" {
+	needs jq gcc
+	cat >leads.c <<-END
+		struct node { struct node *next; const char *name; };
+		__attribute__((noinline)) int leads(struct node *n) { __asm__ volatile(""); return *n->name; }
+		int main(void)
+		{
+			struct node last = { 0, "last" }, first = { &last, "first" };
+			int sum = 0;
+			for (int i = 0; i < 20000; i++)
+				sum += leads(i % 2 ? &first : &last);
+			return sum != 20000 / 2 * ('f' + 'l');
+		}
+	END
+	gcc -O1 -g -o leads leads.c
+	"$CPROF" run -q -o rec -t all -a -r --depth=2 --max-rate=0 -- ./leads
+	"$CPROF" report --json rec |
+		jq -e '.overhead | .records >= 40000 and .call_stops < 20000'
+	run bash -c '"$1" replay rec | grep -oE " leads\\(.*\\)" | grep -oE "name=\"[a-z]*\"" | sort | uniq -c | xargs' - "$CPROF"
+	assert_output '10000 name=first 10000 name=last'
+}
+
 @test "tail calls to where a register or memory says" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	same -t program -- "$TRACEES/tails" --rounds=3

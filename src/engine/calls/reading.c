@@ -147,34 +147,66 @@ static void limit(const struct engine_calls *c, struct engine_ring *ring)
 	ring->reaches = c->reaches;
 }
 
+/* What the thread may read, from now on. */
+static void describe(cprof_thread *t, struct engine_ring *ring, uint64_t self, bool probes)
+{
+	struct cp_records_memory memory = { .self = self };
+	unsigned known = 0;
+
+	memory.stack_end = engine_thread_stack_end(t, ring->base);
+	memory.stack_low = memory.stack_end ? t->stack_low : 0;
+	probes = !look_at_mappings(t->process, &memory, &known) && probes && !is_filtered(t);
+	ring->unwatched = probes && !is_watched(t->process);
+	memory.may_probe = probes && !ring->unwatched;
+	/* Arguments and environment. */
+	if (memory.stack_end && t->stack_end > memory.stack_end && known < CP_DETOUR_KNOWN &&
+	    t->tid == t->process->pid)
+		memory.known[known] = (struct cp_detour_range){ memory.stack_end, t->stack_end };
+	cp_records_set_memory(&ring->records, &memory);
+}
+
+static uint64_t ring_base(const struct engine_rings *rings, uint64_t number)
+{
+	return rings->base + number * cp_detour_ring_size(rings->code.log);
+}
+
 void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e)
 {
 	struct engine_detours *detours = t->process->detours;
 	struct engine_rings *rings = detours ? detours->rings : NULL;
-	struct cp_records_memory memory = { 0 };
 	struct engine_ring *ring;
-	unsigned known = 0;
 
 	if (!rings || e->target >= rings->count || !rings->items[e->target].records.ring)
 		return;
 	ring = &rings->items[e->target];
 	ring->cuts = false;
 	ring->deep = 0;
+	ring->base = e->caller;
 	if (!detours->looked)
 		detours->silent |= serves_faults(t->process);
 	detours->looked = true;
-	memory.self = rings->base + e->target * cp_detour_ring_size(rings->code.log);
-	memory.stack_end = engine_thread_stack_end(t, e->caller);
-	memory.stack_low = memory.stack_end ? t->stack_low : 0;
-	memory.may_probe = !look_at_mappings(t->process, &memory, &known) && !detours->silent &&
-			   !(e->e.flags & CP_HIT_DISPATCHES) && !is_filtered(t) &&
-			   is_watched(t->process);
-	/* Arguments and environment. */
-	if (memory.stack_end && t->stack_end > memory.stack_end && known < CP_DETOUR_KNOWN &&
-	    t->tid == t->process->pid)
-		memory.known[known] = (struct cp_detour_range){ memory.stack_end, t->stack_end };
-	cp_records_set_memory(&ring->records, &memory);
+	describe(t, ring, ring_base(rings, e->target),
+		 !detours->silent && !(e->e.flags & CP_HIT_DISPATCHES));
 	limit(t->process->session->calls, ring);
+}
+
+/* Calls of the dynamic linker come before the C library is there. */
+void engine_reading_watched(cprof_process *p)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint32_t i;
+
+	for (i = 0; rings && !p->detours->silent && i < rings->used; i++) {
+		struct engine_ring *ring = &rings->items[i];
+		cprof_thread *t =
+			ring->unwatched && ring->tid ? cprof_thread_from_tid(ring->tid) : NULL;
+
+		if (!t || t->process != p || !ring->records.ring)
+			continue;
+		describe(t, ring, ring_base(rings, i), true);
+		engine_ring_stack(t);
+		limit(p->session->calls, ring);
+	}
 }
 
 void engine_reading_stopped(const cprof_session *s, const struct cp_event_hit *e)

@@ -13,6 +13,8 @@ struct engine_rings;
 /* A thread has a ring from now on (CP_EVENT_RING), and its own stack was looked for. It
  * stands still. */
 void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e);
+/* Breakpoints were placed in a process: threads that are not watched yet are, or can't be. */
+void engine_reading_watched(cprof_process *p);
 /* A thread stopped in the place of a record. */
 void engine_reading_stopped(const cprof_session *s, const struct cp_event_hit *e);
 /* A process is about to have its system calls filtered, or may be: pointers are not followed

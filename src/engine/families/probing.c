@@ -101,6 +101,7 @@ const struct engine_family engine_probing_family = {
 	.watches = watches,
 	.watch_count = CP_ARRAY_SIZE(watches),
 	.plan = plan,
+	.armed = engine_reading_watched,
 	.hit = on_hit,
 	.disarmed = disarmed,
 };

@@ -25,6 +25,8 @@ struct engine_ring {
 	bool reaches; /* and of what pointers lead to */
 	unsigned unlearnt; /* looks at other stacks that did not show where they end */
 	bool cuts; /* stacks that are deeper than a record has room for */
+	bool unwatched; /* a filter of system calls would not be seen, so far */
+	uint64_t base; /* of what the thread keeps, as engine_thread_stack_end() has it */
 	uint32_t deep; /* how often the thread stopped instead, in the second that began then */
 	uint64_t deep_ns;
 	/* Records that were told and then cancelled: they will come again, and are not told
