@@ -37,6 +37,7 @@ struct entry {
 	bool wild; /* the pattern is a glob */
 	bool image_wild;
 	bool params; /* the pattern has a parameter list */
+	bool typed; /* the pattern may say what is returned: no glob, or one with a type */
 	bool matched;
 	bool compiled;
 	regex_t regex;
@@ -296,6 +297,7 @@ static CP_ERROR read_pattern(const char *spec, size_t at, const char *text, stru
 		e->wild = is_wild(e->pattern);
 	cp_name_split(e->pattern, &parts);
 	e->params = parts.params < parts.size;
+	e->typed = !e->wild || parts.start;
 	squeeze(e->pattern);
 	e->spelt = strstr(e->pattern, "std::") ? cp_name_spell_texts(e->pattern) : NULL;
 	e->word = e->spelt ? NULL : cp_name_word(e->pattern);
@@ -462,24 +464,27 @@ static bool lacks_word(const struct entry *e, const struct cp_spec_subject *subj
 }
 
 /* Matches by name: with parameters if the entry has them, else without; with the
- * result type or without; with the last template arguments or without. A mangled
+ * result type or without, which a glob has to spell out: `app::*` would be all that
+ * returns something of app's; with the last template arguments or without. A mangled
  * name is one only in full: `_*` would be every function of C++. */
 static bool by_name(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {
 	const char *name = subject->name;
 	const struct cp_name_parts *p;
+	bool typed;
 
 	if (lacks_word(e, subject))
 		return false;
 	p = parts_of(spec, name);
+	typed = p->start && e->typed;
 	if (e->params)
-		return same_piece(spec, e, name, 0, p->size) ||
+		return (typed && same_piece(spec, e, name, 0, p->size)) ||
 		       same_piece(spec, e, name, p->start, p->size) ||
 		       same_piece(spec, e, name, p->start, p->end);
 	return same_piece(spec, e, name, p->start, p->params) ||
 	       (p->plain != p->params && same_piece(spec, e, name, p->start, p->plain)) ||
-	       (p->start && same_piece(spec, e, name, 0, p->params)) ||
+	       (typed && same_piece(spec, e, name, 0, p->params)) ||
 	       (subject->linkage_name && !e->wild && !strcmp(e->pattern, subject->linkage_name));
 }
 

@@ -102,6 +102,19 @@ static void test_names(void)
 	NAMED("f(std::string_view)", "f(std::basic_string_view<char, std::char_traits<char> >)");
 	NAMED("f(std::string)", "f(std::string)");
 	NAMED("operator new[]", "operator new[](unsigned long)");
+	/* A glob is about the name, unless it says what is returned, too. */
+	NO("app::*", "app::Pt&& std::forward<app::Pt>(app::Pt&)");
+	NO("app::*(*)", "app::Pt&& std::forward<app::Pt>(app::Pt&)");
+	NO("app::*", "app::Pt (*std::pick<int>(int))(char)");
+	YES("std::f*", "app::Pt&& std::forward<app::Pt>(app::Pt&)");
+	YES("app::tmpl*", "int app::tmpl<int>(int)");
+	YES("int app::tmpl*", "int app::tmpl<int>(int)");
+	YES("int app::tmpl*(*)", "int app::tmpl<int>(int)");
+	NO("char app::tmpl*", "int app::tmpl<int>(int)");
+	YES("app::Pt&& *", "app::Pt&& std::forward<app::Pt>(app::Pt&)");
+	YES("*std::forward<app::Pt>(app::Pt&)", "app::Pt&& std::forward<app::Pt>(app::Pt&)");
+	YES("app::f*", "app::f(int) const");
+	YES("f(*) const", "f(int) const");
 	/* What no name without blanks and tags can lack is looked for first. */
 	YES("*_ab*x", "f_ab::x(int)");
 	NO("*_ab*x", "f_a::bx(int)");
