@@ -78,7 +78,8 @@ CPROF_API cprof_status cprof_profiler_trace(cprof_profiler_handle handle,
 					    const cprof_callspec *spec, unsigned flags);
 /* Instead of all SPECs that this profiler gave before, while the session runs: filters are
  * asked again (cprof_profiler_refilter()); NULL: none. Also in a session without calls
- * until now; NOT_SUPPORTED where that has children let go. */
+ * until now; NOT_SUPPORTED where that has children let go, INCONSISTENT_WITH_FLAGS where
+ * processes share memory with the one that was attached to. */
 CPROF_API cprof_status cprof_profiler_retrace(cprof_profiler_handle handle,
 					      const cprof_callspec *spec, unsigned flags);
 /* How many functions a SPEC matches in what is mapped now; reads symbols. */

@@ -139,3 +139,26 @@ all_killed() {
 	}
 	which=few everywhere_attached with_breakpoints
 }
+
+# Processes that share the program's memory and that cprof did not see born would run into
+# breakpoints: none is placed, and the program says that nothing happened to any of them.
+@test "processes that share memory and were there before are not broken" {
+	local kinds=("-t program" "-t program --traps" "-c" "--allocs") kind children
+	native shared_memory
+	begin shared_memory
+	read -r -a children <"/proc/$tracee/task/$tracee/children" || : # no newline
+	for tracee in "$tracee" "${children[1]}"; do
+		for kind in "${kinds[@]}"; do
+			# shellcheck disable=SC2086
+			attach $kind -d 50ms
+			ended "$controller"
+			[ "$ended" = 1 ] && grep -q "process $tracee (shared_memory) shares its memory with" attach.err ||
+				complain "$kind: $ended: $(cat attach.err)"
+		done
+		attach -s 999 -d 20ms
+		expect_end 0 "samples alone"
+	done
+	finish
+	assert_equal "$finished" "$native"
+	no_complaints
+}

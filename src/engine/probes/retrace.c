@@ -9,6 +9,7 @@
 #include "engine/target/images.h"
 #include "engine/target/state.h"
 #include "probe/match.h"
+#include "tracer/known/sharers.h"
 
 /* A session that had no breakpoints gets some. */
 static cprof_status begin_late(cprof_session *s)
@@ -21,6 +22,8 @@ static cprof_status begin_late(cprof_session *s)
 		return CPROF_OK;
 	if (!(s->flags & CPROF_SESSION_FOLLOW_FORKS)) /* who is let go would keep them */
 		return CPROF_E_NOT_SUPPORTED;
+	if (s->attached && sharers_find(s->target, s->tracer, NULL, 0))
+		return CPROF_E_INCONSISTENT_WITH_FLAGS;
 	err = cp_link_call(&s->link, &rq, &answer, NULL);
 	cp_error_free(err);
 	if (err || answer.errnum)

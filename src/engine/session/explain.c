@@ -18,6 +18,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "engine/target/state.h"
+#include "tracer/known/sharers.h"
+
+#define SHARERS_NAMED 3
 
 static bool read_proc(pid_t pid, const char *name, char *buf, size_t size)
 {
@@ -250,5 +253,44 @@ struct cp_error *engine_explain_attach(pid_t pid, const struct cp_answer *answer
 				     answer->tracer, name_of(answer->tracer, other, sizeof(other)));
 	if (err->code == CP_ERR_PERMISSION)
 		return hint_refused(err, pid);
+	return err;
+}
+
+/* "124 (name), 125 (name) and 3 more" */
+static void list(struct cp_buf *out, const pid_t *pids, size_t named, size_t count)
+{
+	char name[160];
+	size_t i;
+
+	for (i = 0; i < named; i++)
+		cp_buf_printf(out, "%s%d (%s)",
+			      !i	      ? ""
+			      : i + 1 < count ? ", "
+					      : " and ",
+			      (int)pids[i], name_of(pids[i], name, sizeof(name)));
+	if (count > named)
+		cp_buf_printf(out, " and %zu more", count - named);
+}
+
+struct cp_error *engine_check_alone(pid_t pid, pid_t tracer)
+{
+	pid_t sharers[SHARERS_NAMED];
+	size_t count = sharers_find(pid, tracer, sharers, SHARERS_NAMED);
+	struct cp_buf others = { 0 };
+	struct cp_error *err;
+	char name[160];
+
+	if (!count)
+		return NULL;
+	list(&others, sharers, count < SHARERS_NAMED ? count : SHARERS_NAMED, count);
+	err = cp_error_hint(
+		cp_error_new(CP_ERR_UNSUPPORTED, 0,
+			     "process %d (%s) shares its memory with %s, which would run into "
+			     "the breakpoints of calls or coverage and die",
+			     (int)pid, name_of(pid, name, sizeof(name)),
+			     others.bytes ? others.bytes : "others"),
+		"start the program with 'cprof run', which sees such processes born, or attach "
+		"for samples alone");
+	cp_buf_free(&others);
 	return err;
 }

@@ -17,5 +17,8 @@ struct cp_error *engine_check_isa(pid_t pid);
 /* An error if attaching is not even to be tried. Also finds the thread group of a
  * thread. */
 struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret);
+/* An error if processes that `tracer`, which has attached to `pid`, does not trace share its
+ * memory: no breakpoint may be placed. */
+struct cp_error *engine_check_alone(pid_t pid, pid_t tracer);
 
 #endif

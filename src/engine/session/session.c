@@ -167,6 +167,8 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 		return engine_explain_attach(pid, &answer);
 	if (start_time(pid) != started)
 		return cp_error_new(CP_ERR_GONE, 0, "process %d ended while attaching", (int)pid);
+	if (rq.flags & CP_TRACE_PROBES)
+		CP_TRY(engine_check_alone(pid, s->tracer));
 	/* Takes out what a killed cprof left where the tracer could not. Not before it is ours. */
 	engine_restore(s, pid);
 	s->target = pid;

@@ -457,6 +457,11 @@ static bool trace_again(cprof_profiler *log)
 		cprof_command_refuse(log->handle, "this session began without --trace and lets "
 						  "children go (--no-follow): they would keep "
 						  "breakpoints");
+	else if (status == CPROF_E_INCONSISTENT_WITH_FLAGS)
+		cprof_command_refuse(log->handle,
+				     "processes that cprof did not see born share the "
+				     "program's memory: they would run into breakpoints "
+				     "and die");
 	else if (status != CPROF_OK)
 		cprof_command_refuse(log->handle, "%s", cprof_status_string(status));
 	return status == CPROF_OK;
