@@ -62,6 +62,18 @@ static size_t padding(const struct cp_detour_text *t, uint64_t at, size_t most)
 
 /* ---- instructions ---- */
 
+/* A jump around a prefix leads to the middle of an instruction: `je 1f; lock; 1: cmpxchg`. */
+static bool leads_within(const struct cp_detour_text *t, uint64_t at, size_t size)
+{
+	size_t i;
+
+	for (i = 1; i < size; i++) {
+		if (cp_detour_bit(t, &t->leads, at + i))
+			return true;
+	}
+	return false;
+}
+
 /* Adds the next instruction. */
 static enum cp_window_end add(const struct cp_detour_text *t, struct cp_detour_window *w,
 			      struct cp_insn *ret)
@@ -73,6 +85,8 @@ static enum cp_window_end add(const struct cp_detour_text *t, struct cp_detour_w
 	if (!cp_detour_bit(t, &t->starts, at) || !decode(t, at, ret) ||
 	    w->size + ret->size > CP_DETOUR_WINDOW)
 		return CP_WINDOW_FIXED;
+	if (leads_within(t, at, ret->size))
+		return CP_WINDOW_LEADS;
 	if (!cp_window_is_free(t, at, ret->size))
 		return CP_WINDOW_TAKEN;
 	if (w->size)

@@ -34,6 +34,7 @@ static const struct {
 	{ "begins_with_one", "its first instructions can't be moved" },
 	{ "computed", "it has a jump that is computed and may lead anywhere in it" },
 	{ "addressed", "the instruction of one of its ends is jumped to" },
+	{ "around_prefix", "j0+5 0@0 h11+4 1@3" },
 	{ "jumps_through", "j0+5 0@0 j5+6 1@0" },
 	{ "conditional_inside", "j0+9 0@0 1@2+ j9+1 2@0" },
 	{ "lends", "j0+7 0@0 p15+1 1@0" },

@@ -247,6 +247,17 @@
 	.byte	0x0f, 0x0b
 
 	.p2align 4
+	fun	around_prefix		/* a jump to the middle of an instruction */
+	testq	%rdi, %rdi
+	je	1f
+	.byte	0xf0			/* lock */
+1:	incq	-8(%rsp)
+	movq	%rsi, %rax
+	ret
+	end	around_prefix
+	.byte	0x0f, 0x0b
+
+	.p2align 4
 	fun	jumps_through		/* by a slot: to another function for certain */
 	movl	$1, %eax
 	jmp	*slot(%rip)
