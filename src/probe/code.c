@@ -168,13 +168,23 @@ static enum outside look_outside(const struct cp_code *c, uint64_t address,
 	return A_PART;
 }
 
+/* Where calls are seen: the entry, or behind its landing pad, where a detour begins. */
+static bool is_entry(const struct cp_code *c, uint64_t target)
+{
+	const struct cp_insn *first = c->insns.items;
+
+	return target == c->function->address ||
+	       (c->insns.count && first->landing_pad && first->pc == c->function->address &&
+		target == first->pc + first->size);
+}
+
 /* Control goes to `target`. */
 static bool go_to(struct cp_code *c, uint64_t target)
 {
 	struct cp_probe_range part;
 	size_t offset = 0;
 
-	c->loops |= target == c->function->address;
+	c->loops |= is_entry(c, target);
 	if (!cp_code_offset(c, target, &offset)) {
 		switch (look_outside(c, target, &part)) {
 		case A_MIDDLE:

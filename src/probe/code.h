@@ -49,7 +49,7 @@ struct cp_code {
 	const char *trouble; /* static: why it can't be followed to its end, or NULL */
 	size_t unknown_jumps; /* indirect ones that may lead anywhere */
 	uint64_t table_work; /* bytes looked through for jump tables */
-	bool loops; /* something jumps to the entry */
+	bool loops; /* something jumps to the entry, or behind the landing pad there */
 	bool overlaps; /* instructions may begin in the middle of others */
 };
 

@@ -1205,8 +1205,8 @@ END
 	END
 	cat >side.c <<-'END'
 		#include <stdio.h>
-		int b1(int), b2(int), b3(int);
-		int main(void) { long s = 0; for (int i = 0; i < 50; i++) s += b1(i % 3) + b2(i) + b3(i); printf("%ld\n", s); }
+		int b1(int), b2(int), b3(int), b5(int), b6(int);
+		int main(void) { long s = 0; for (int i = 0; i < 50; i++) s += b1(i % 3) + b2(i) + b3(i) + b5(i % 2) + b6(i); printf("%ld\n", s); }
 	END
 	cat >side.s <<-'END'
 		.macro begins name
@@ -1228,6 +1228,16 @@ END
 		begins b4
 		lea 7(%rdi),%eax; ret
 		.size b4,.-b4
+		# A jump around a prefix, as C libraries had it, right before where a call ends.
+		begins b5
+		test %rdi,%rdi; je 1f; .byte 0xf0
+		1: incq -8(%rsp); mov %rdi,%rax; ret
+		.size b5,.-b5
+		# A loop whose head is where a detour begins, behind what jumps land on.
+		begins b6
+		endbr64
+		1: sub $3,%edi; jg 1b; mov %edi,%eax; ret
+		.size b6,.-b6
 		.section .note.GNU-stack,"",@progbits
 	END
 	gcc -g -O1 -no-pie -o side side.c side.s
@@ -1244,7 +1254,7 @@ END
 		[ "$program" = side ] || { python3 make.py "$program" >side.c && gcc -Os -g -o "$program" side.c; }
 		"./$program" >alone
 		for how in --traps --detours; do
-			"$CPROF" run -q -o x.data --max-rate=0 ${how/--detours/-q} -t 'f[0-9]*,b[1-4]*' -- "./$program" >out
+			"$CPROF" run -q -o x.data --max-rate=0 ${how/--detours/-q} -t 'f[0-9]*,b[1-6]*' -- "./$program" >out
 			cmp alone out
 			"$CPROF" report --json x.data | jq -S '.calls.functions | map([.function, .calls]) | sort' >told"$how"
 		done
