@@ -176,6 +176,44 @@ static ssize_t pull_random(struct channel *ch, char *to, size_t n)
 	return getrandom(to, n, 0);
 }
 
+/* Between two files, at places that are given or at their own positions. */
+static ssize_t pull_copy(struct channel *ch, char *to, size_t n)
+{
+	loff_t from = 0, into = 0;
+	bool own = ch->transfers % 2;
+	ssize_t done;
+
+	if (ch->from < 0) {
+		TRY(ch->from = memfd_create("from", MFD_CLOEXEC));
+		TRY(ch->to = memfd_create("to", MFD_CLOEXEC));
+		CHECK(write(ch->from, data, sizeof(data)) == sizeof(data), "memfd");
+	}
+	if (own) {
+		TRY(lseek(ch->from, 0, SEEK_SET));
+		TRY(lseek(ch->to, 0, SEEK_SET));
+	}
+	TRY(ftruncate(ch->to, 0));
+	done = copy_file_range(ch->from, own ? NULL : &from, ch->to, own ? NULL : &into, n, 0);
+	if (own) {
+		from = lseek(ch->from, 0, SEEK_CUR);
+		into = lseek(ch->to, 0, SEEK_CUR);
+	}
+	CHECK(done < 0 || (from == done && into == done), "copy_file_range: %ld, but at %ld, %ld",
+	      (long)done, (long)from, (long)into);
+	CHECK(done < 0 || pread(ch->to, to, n, 0) == done, "copy_file_range: not there");
+	CHECK(done < 0 || !memcmp(to, data, (size_t)done), "copy_file_range: wrong bytes");
+	return done;
+}
+
+static ssize_t pull_device(struct channel *ch, char *to, size_t n)
+{
+	struct iovec v[2] = { { to, n / 3 }, { to + n / 3, n - n / 3 } };
+
+	if (ch->from < 0)
+		TRY(ch->from = open("/dev/urandom", O_RDONLY | O_CLOEXEC));
+	return ch->transfers % 2 ? preadv(ch->from, v, 2, 0) : pread(ch->from, to, n, 0);
+}
+
 static const struct kind kinds[] = {
 	{ "write to a pipe", PIPE, push_write, NULL, 0 },
 	{ "writev to a pipe", PIPE, push_writev, NULL, 0 },
@@ -191,6 +229,8 @@ static const struct kind kinds[] = {
 	{ "recvmsg(MSG_WAITALL) by TCP", TCP, NULL, pull_recvmsg, 0 },
 	{ "recvmmsg", DATAGRAMS, NULL, pull_recvmmsg, MESSAGES },
 	{ "getrandom", NOWHERE, NULL, pull_random, 0 },
+	{ "copy_file_range", NOWHERE, NULL, pull_copy, 0 },
+	{ "pread, preadv", NOWHERE, NULL, pull_device, 0 },
 };
 #define KINDS ((long)(sizeof(kinds) / sizeof(kinds[0])))
 

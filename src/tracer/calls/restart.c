@@ -85,6 +85,7 @@ static bool can_start_again(int64_t nr)
 	case SYS_ioctl:
 	case SYS_splice:
 	case SYS_sendfile:
+	case SYS_copy_file_range:
 #ifdef SYS_epoll_wait /* the older calls, where an ISA has them */
 	case SYS_epoll_wait:
 	case SYS_poll:
@@ -110,6 +111,7 @@ int restart_harm(int64_t nr, const unsigned long long args[6])
 	case SYS_sendmmsg:
 	case SYS_sendfile:
 	case SYS_splice:
+	case SYS_copy_file_range:
 		return 8;
 	case SYS_epoll_pwait: /* restart.c makes them again; a time limit begins anew */
 #ifdef SYS_epoll_wait

@@ -9,9 +9,10 @@
  *
  *     write and its like    to pipes, stream sockets, terminals; files of FUSE
  *     sendfile              but not into a pipe, which is filled once
+ *     copy_file_range       of files, one and two
  *     splice                out of a pipe, as long as something is in it
  *     recv                  MSG_WAITALL of a stream
- *     read                  of /dev/zero and its like. (A terminal's VMIN is not kept
+ *     read and its like     of /dev/zero and its like. (A terminal's VMIN is not kept
  *                           to by the kernel itself, for more than 64 bytes.)
  *     getrandom
  *     recvmmsg              up to the number of messages
@@ -49,9 +50,11 @@ enum shape {
 	WRITE, /* fd, buffer, size */
 	READ,
 	WRITE_AT, /* and where in the file */
+	READ_AT,
 	WRITE_VECTOR, /* fd, vectors, their number */
 	READ_VECTOR,
 	WRITE_VECTOR_AT, /* and where in the file */
+	READ_VECTOR_AT,
 	SEND, /* fd, buffer, size, flags */
 	RECEIVE,
 	SEND_MESSAGE, /* fd, message, flags */
@@ -60,6 +63,7 @@ enum shape {
 	RECEIVE_MESSAGES,
 	SEND_FILE, /* to, from, where in it, size */
 	SPLICE, /* from, where, to, where, size, flags */
+	COPY, /* the same */
 	RANDOM, /* buffer, size */
 };
 
@@ -77,9 +81,13 @@ static const struct kind {
 	{ SYS_recvmsg, RECEIVE_MESSAGE },
 	{ SYS_sendfile, SEND_FILE },
 	{ SYS_splice, SPLICE },
+	{ SYS_copy_file_range, COPY },
 	{ SYS_pwrite64, WRITE_AT },
 	{ SYS_pwritev, WRITE_VECTOR_AT },
 	{ SYS_pwritev2, WRITE_VECTOR_AT },
+	{ SYS_pread64, READ_AT },
+	{ SYS_preadv, READ_VECTOR_AT },
+	{ SYS_preadv2, READ_VECTOR_AT },
 	{ SYS_getrandom, RANDOM },
 	{ SYS_sendmmsg, SEND_MESSAGES },
 	{ SYS_recvmmsg, RECEIVE_MESSAGES },
@@ -156,6 +164,7 @@ static bool read_asked(struct look *l)
 	case WRITE:
 	case READ:
 	case WRITE_AT:
+	case READ_AT:
 	case SEND:
 	case RECEIVE:
 	case RECEIVE_MESSAGES:
@@ -168,6 +177,7 @@ static bool read_asked(struct look *l)
 		l->asked = args[3];
 		return true;
 	case SPLICE:
+	case COPY:
 		l->asked = args[4];
 		return true;
 	case RANDOM:
@@ -176,6 +186,7 @@ static bool read_asked(struct look *l)
 	case WRITE_VECTOR:
 	case READ_VECTOR:
 	case WRITE_VECTOR_AT:
+	case READ_VECTOR_AT:
 		return read_vectors(l, args[1], args[2]);
 	case SEND_MESSAGE:
 	case RECEIVE_MESSAGE:
@@ -270,6 +281,12 @@ static enum transfer_cut look_at_splice(const struct look *l)
 	return TRANSFER_REST;
 }
 
+/* From one file to another, or within one: at the end of the first nothing is left to do. */
+static enum transfer_cut look_at_copy(const struct look *l)
+{
+	return S_ISREG(l->file.mode) && no_limit(l->t) ? TRANSFER_REST : TRANSFER_WHOLE;
+}
+
 static enum transfer_cut look_closer(struct look *l)
 {
 	const uint64_t *args = l->call->args;
@@ -283,6 +300,11 @@ static enum transfer_cut look_closer(struct look *l)
 		return args[5] && l->call->nr == SYS_pwritev2 ? TRANSFER_LOST : look_at_write(l);
 	case READ:
 	case READ_VECTOR:
+	case READ_AT:
+		return look_at_read(l);
+	case READ_VECTOR_AT: /* RWF_* of preadv2 */
+		if (args[5] && l->call->nr == SYS_preadv2 && look_at_read(l) == TRANSFER_REST)
+			return TRANSFER_LOST;
 		return look_at_read(l);
 	case SEND:
 		return look_at_send(l, args[3]);
@@ -302,6 +324,8 @@ static enum transfer_cut look_closer(struct look *l)
 		return S_ISFIFO(l->file.mode) ? TRANSFER_WHOLE : look_at_write(l);
 	case SPLICE:
 		return look_at_splice(l);
+	case COPY:
+		return look_at_copy(l);
 	case RANDOM:
 		break;
 	}
@@ -340,6 +364,7 @@ static void make_rest(const struct look *l)
 		drop_done(l->rest, done);
 	switch (l->shape) {
 	case WRITE_AT:
+	case READ_AT:
 		args[3] += done;
 		args[1] += done;
 		args[2] = l->asked - done;
@@ -356,6 +381,7 @@ static void make_rest(const struct look *l)
 		args[2] = l->asked - done;
 		break;
 	case WRITE_VECTOR_AT:
+	case READ_VECTOR_AT:
 		args[3] += args[3] == UINT64_MAX ? 0 : done; /* the file's own position */
 		args[2] = l->rest->vector_count;
 		break;
@@ -381,6 +407,9 @@ static void make_rest(const struct look *l)
 	case SPLICE: /* until the pipe is empty, as it would have */
 		args[4] = l->asked - done;
 		args[5] |= SPLICE_F_NONBLOCK;
+		break;
+	case COPY: /* as with sendfile */
+		args[4] = l->asked - done;
 		break;
 	case RANDOM:
 		args[0] += done;
