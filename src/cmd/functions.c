@@ -366,8 +366,8 @@ static void add_name(struct cp_table *t, const struct row *r)
 	}
 	if (r->function->kind == CP_PROBE_IFUNC)
 		cp_buf_str(&name, " [ifunc]");
-	cp_table_name(t, has_entry(r) ? CP_PAINT_NAME : CP_PAINT_WARNING,
-		      name.bytes ? name.bytes : "");
+	cp_table_function(t, has_entry(r) ? CP_PAINT_NAME : CP_PAINT_WARNING,
+			  name.bytes ? name.bytes : "");
 }
 
 static void add_row_cells(struct cp_table *t, const struct row *r, bool inlined, bool images,

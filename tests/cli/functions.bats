@@ -112,6 +112,30 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 	assert_equal "$(names 'app::*@named,-*@other')" "$(names 'app::*')"
 }
 
+@test "C++: what is returned is no part of what a glob means, and gives way to the name in a table" {
+	needs jq g++
+	cat >returned.cpp <<-END
+		#include <utility>
+		namespace app {
+		struct point { int x; };
+		template <class T> __attribute__((noinline)) T twice(T n, std::pair<point, point>) { return n + n; }
+		}
+		namespace other {
+		template <class T> __attribute__((noinline)) app::point with_a_long_name_of_its_own(T n) { return { n }; }
+		}
+		int main(int argc, char **) { return app::twice<int>(argc, {}) + other::with_a_long_name_of_its_own<int>(1).x; }
+	END
+	g++ -O0 -o returned returned.cpp
+	names() { "$CPROF" functions --json ./returned "$1" | jq -r '.[].function'; }
+	assert_equal "$(names 'app::*' | grep -v pair)" ''
+	assert_equal "$(names 'app::tw*')" 'int app::twice<int>(int, std::pair<app::point, app::point>)'
+	assert_equal "$(names 'int app::tw*')" "$(names 'app::tw*')"
+	assert_equal "$(names 'app::point other::*')" "$(names 'other::*')"
+	COLUMNS=80 run "$CPROF" functions ./returned 'app::*,other::*'
+	assert_line --regexp '  (app::)?twice(<int>)?$'
+	assert_line --regexp '  (other::)?with_a_long_name_of_its_own(<int>)?$'
+}
+
 @test "near names are the program's own, if it has some" {
 	needs gcc
 	echo 'int fre(int n) { return n; } int main(int c, char **v) { (void)v; return fre(c) - 1; }' >own.c
