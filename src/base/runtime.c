@@ -62,13 +62,42 @@ static bool is_of_c(const char *name)
  * memory would be theirs. */
 static bool is_wrapper(const char *name)
 {
-	static const char *const begins[] = {
-		"xmalloc",	"xcalloc",	"xrealloc",    "xzalloc",	"xstrdup",
-		"xstrndup",	"xfree",	"zmalloc",     "zcalloc",	"zrealloc",
-		"ztrymalloc",	"ztrycalloc",	"ztryrealloc", "zstrdup",	"zfree",
-		"g_malloc",	"g_try_malloc", "g_realloc",   "g_try_realloc", "g_slice_alloc",
-		"g_slice_free", "g_strdup",	"g_strndup",   "g_free",	NULL
-	};
+	static const char *const begins[] = { "xmalloc",
+					      "xcalloc",
+					      "xrealloc",
+					      "xzalloc",
+					      "xstrdup",
+					      "xstrndup",
+					      "xfree",
+					      "zmalloc",
+					      "zcalloc",
+					      "zrealloc",
+					      "ztrymalloc",
+					      "ztrycalloc",
+					      "ztryrealloc",
+					      "zstrdup",
+					      "zfree",
+					      "g_malloc",
+					      "g_try_malloc",
+					      "g_realloc",
+					      "g_try_realloc",
+					      "g_slice_alloc",
+					      "g_slice_free",
+					      "g_strdup",
+					      "g_strndup",
+					      "g_free",
+					      "Perl_safesys",
+					      "PyMem_",
+					      "_PyMem_",
+					      "PyObject_Malloc",
+					      "PyObject_Calloc",
+					      "PyObject_Realloc",
+					      "PyObject_Free",
+					      "_PyObject_Malloc",
+					      "_PyObject_Calloc",
+					      "_PyObject_Realloc",
+					      "_PyObject_Free",
+					      NULL };
 
 	return cp_starts_with_any(name, begins);
 }

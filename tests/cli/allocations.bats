@@ -168,19 +168,30 @@ END
 #include <stdlib.h>
 __attribute__((noinline)) void *zmalloc(size_t n) { return malloc(n); }
 __attribute__((noinline)) void *buffer(size_t n) { void *p = zmalloc(n); __asm__ volatile("" : "+r"(p)); return p; }
+/* As interpreters have them; the last one is no wrapper. */
+#define WRAP(name, inner) \
+	__attribute__((noinline)) void *name(size_t n) { void *p = inner(n); __asm__ volatile("" : "+r"(p)); return p; }
+WRAP(Perl_safesysmalloc, malloc)
+WRAP(_PyMem_RawMalloc, malloc)
+WRAP(_PyObject_Malloc, _PyMem_RawMalloc)
+WRAP(PyObject_Malloc, _PyObject_Malloc)
+WRAP(newSV, Perl_safesysmalloc)
+WRAP(PyObject_Repr, PyObject_Malloc)
 int main(void)
 {
 	for (int i = 0; i < 3000; i++) {
 		free(buffer(1000));
 		free(zmalloc(10));
+		free(newSV(10));
+		free(PyObject_Repr(10));
 	}
 	return 0;
 }
 END
 	$CC -O1 -fno-builtin -g -o wrapped wrapped.c
 	"$CPROF" run -q --allocs --max-rate=0 -- ./wrapped
-	assert_equal "$("$CPROF" report --json | jq -c '[.allocations.functions[] | [.function, .allocated.blocks]]')" \
-		'[["buffer",3000],["main",3000]]'
+	assert_equal "$("$CPROF" report --json | jq -c '[.allocations.functions[] | [.function, .allocated.blocks]] | sort')" \
+		'[["PyObject_Repr",3000],["buffer",3000],["main",3000],["newSV",3000]]'
 	run "$CPROF" report --allocs
 	refute_line --partial 'Allocated  most first'
 	run "$CPROF" report --allocs --traces
