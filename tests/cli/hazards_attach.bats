@@ -158,6 +158,14 @@ all_killed() {
 		attach -s 999 -d 20ms
 		expect_end 0 "samples alone"
 	done
+	# Nor are they later on.
+	attach -s 99
+	until_true "$CPROF" ctl "$controller" status >/dev/null
+	run "$CPROF" ctl "$controller" trace shared_work
+	assert_failure
+	assert_output --partial "share the program's memory"
+	kill -INT "$controller"
+	ended "$controller"
 	finish
 	assert_equal "$finished" "$native"
 	no_complaints

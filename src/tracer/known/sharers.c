@@ -2,7 +2,7 @@
  *
  * Who else has a process's memory. Of those that are born to a traced thread the
  * kernel tells; those that were there before are found by asking kcmp() of each
- * process that there is, which takes it a microsecond or two.
+ * process that there is, which takes three microseconds each.
  *
  * Where kcmp() may not say (another user's process), what anybody may read decides: a
  * process of the same session whose memory has just the same sizes, however often
