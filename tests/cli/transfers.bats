@@ -209,6 +209,13 @@ killed() {
 	assert_equal "$under" "$native"
 }
 
+@test "a call that cprof does not know of waits on, beside threads that hit breakpoints" {
+	native taken_signals --mode=unknown --size=60
+	assert_equal "$native" "status 0, taken_signals: ok calls are as long as they are to be"
+	under -t step --traps --max-rate=0 -- taken_signals --mode=unknown --size=60
+	assert_equal "$under" "$native"
+}
+
 @test "a signal with a handler ends such a call, with cprof and after its SIGKILL" {
 	local first controller
 	native taken_signals --mode=handled

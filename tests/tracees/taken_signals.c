@@ -9,6 +9,8 @@
  * --ms=N		of such signals in a call
  * --size=N		begins with call N
  * --mode=handled	a signal with a handler ends each call, by EINTR, once that is told
+ * --mode=unknown	nothing is told: short calls, as many as --size=N, of which the first two
+ *			at most may end early; the others call step()
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -169,6 +171,48 @@ static void *compute(void *arg)
 	return arg;
 }
 
+__attribute__((noinline)) static void step(void)
+{
+	tracee_mix(1, 10);
+}
+
+static void *call(void *arg)
+{
+	while (!over)
+		step();
+	return arg;
+}
+
+static void *send(void *arg)
+{
+	while (!over) {
+		TRY(kill(getpid(), SIGWINCH));
+		step();
+		tracee_mix(2, 200000);
+	}
+	return arg;
+}
+
+/* Calls that nobody knows of when the signal comes that ends them. */
+static int wait_unknown(void)
+{
+	struct epoll_event ready;
+	pthread_t threads[BUSY];
+	unsigned i, early = 0;
+
+	TRY(epoll = epoll_create1(EPOLL_CLOEXEC));
+	for (i = 0; i < BUSY; i++)
+		threads[i] = tracee_thread(i ? call : send, NULL);
+	for (i = 0; i < opt.size; i++)
+		early += epoll_wait(epoll, &ready, 1, 10) < 0;
+	over = true;
+	for (i = 0; i < BUSY; i++)
+		pthread_join(threads[i], NULL);
+	if (early > 2)
+		tracee_fail("%u of %lu calls ended early", early, (unsigned long)opt.size);
+	return tracee_ok("calls are as long as they are to be");
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
@@ -181,6 +225,8 @@ int main(int argc, char **argv)
 
 	tracee_begin("taken_signals", argc, argv,
 		     (struct tracee_options){ .rounds = 1, .ms = 200 });
+	if (opt.mode && !strcmp(opt.mode, "unknown"))
+		return wait_unknown();
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);

@@ -159,6 +159,11 @@ bool restart_is_bearable(int64_t nr, const unsigned long long args[6])
 	return restart_harm(nr, args) <= BEARABLE || (polls && (int)args[3] <= BEARABLE_MS);
 }
 
+static bool was_cut_short(const struct cp_syscall_state *s)
+{
+	return s->nr >= 0 && s->result == -EINTR && can_start_again(s->nr);
+}
+
 /* `signal`: the one that did it, or 0 for our interrupt. */
 static void rewind_call(struct tracer *tr, struct thread *t, int signal, uint64_t *regs,
 			const struct cp_syscall_state *s)
@@ -187,9 +192,30 @@ void restart_told(struct tracer *tr, struct thread *t)
 	tr->link->shared->stats.taken++;
 }
 
-static bool was_cut_short(const struct cp_syscall_state *s)
+static bool ignores(const struct thread *t, int signal)
 {
-	return s->nr >= 0 && s->result == -EINTR && can_start_again(s->nr);
+	return (signal == SIGTRAP && space_ignores_trap(t->process->space)) ||
+	       proc_ignores(t->tid, signal);
+}
+
+/* The one that it is watched for: a handler may have come since. */
+static int watched_for(const struct thread *t)
+{
+	return t->watch.calls && ignores(t, t->watch.signal) ? t->watch.signal : 0;
+}
+
+void restart_woken(struct tracer *tr, struct thread *t)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+
+	if (!regs_read(t->tid, regs))
+		return;
+	cp_arch_syscall_state(regs, &s);
+	if (was_cut_short(&s))
+		rewind_call(tr, t, watched_for(t), regs, &s);
+	else if (finish_is_due(t, &s))
+		finish_call(tr, t, regs);
 }
 
 void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
@@ -207,15 +233,9 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 		return; /* at this stop */
 	t->restart.pending = false;
 	if (was_cut_short(&s))
-		rewind_call(tr, t, 0, regs, &s);
+		rewind_call(tr, t, watched_for(t), regs, &s);
 	else
 		finish_call(tr, t, regs);
-}
-
-static bool ignores(const struct thread *t, int signal)
-{
-	return (signal == SIGTRAP && space_ignores_trap(t->process->space)) ||
-	       proc_ignores(t->tid, signal);
 }
 
 void restart_signal(struct tracer *tr, struct thread *t, int signal)

@@ -19,6 +19,9 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal);
 /* At the signal by which the thread tells that a call was ended by one that another
  * thread took (finish_told()). */
 void restart_told(struct tracer *tr, struct thread *t);
+/* A call is over, for a signal that the program ignores and that another thread took: it is
+ * made again, or a transfer finished. */
+void restart_woken(struct tracer *tr, struct thread *t);
 /* May it be interrupted where more depends on it than a time limit? One of that begins anew:
  * at most of some seconds. */
 bool restart_is_bearable(int64_t nr, const unsigned long long args[6]);

@@ -486,14 +486,14 @@ static bool read_limit(const struct space *space, const struct limited *l, const
 bool transfer_limit(const struct thread *t, struct transfer *call, struct transfer_rest *ret)
 {
 	const struct limited *l = limited, *end = l + sizeof(limited) / sizeof(*l);
-	uint64_t ns, now = cp_now();
+	uint64_t ns, now = cp_now(), since = t->watch.since_ns;
 
 	while (l < end && l->nr != call->nr)
 		l++;
 	if (l == end || !read_limit(t->process->space, l, call->args, &ns))
 		return false;
 	if (!call->deadline_ns)
-		call->deadline_ns = ns == TRANSFER_FOREVER ? ns : now + ns;
+		call->deadline_ns = ns == TRANSFER_FOREVER ? ns : (since ? since : now) + ns;
 	memcpy(ret->args, call->args, sizeof(ret->args));
 	ret->vector_count = 0;
 	ret->given = false;

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "link/link.h"
+#include "tracer/known/broken_off.h"
 #include "tracer/known/costs.h"
 #include "tracer/known/own.h"
 #include "tracer/known/place.h"
@@ -31,23 +32,10 @@ enum thread_state {
 #define WANT_SAMPLE 1u /* capture at the next stop: the clock ticked */
 #define WANT_SNAPSHOT 2u /* capture at the next stop: a snapshot was asked for */
 #define WANT_PASS 4u /* just to know that it is not on its way to a stop */
+#define WANT_WATCH 8u /* just to go on from it (calls/watch.c) */
 
 #define THREAD_OPENS 64 /* open calls of a thread that are kept */
 #define THREAD_FIRSTS 32 /* open calls of a thread of which the first argument is kept */
-
-/* A system call that was made to start again (calls/restart.c). */
-struct restart {
-	bool pending; /* not yet known to have started again */
-	int64_t nr;
-	uint64_t pc, sp;
-};
-
-/* A call with a time limit that was interrupted: the kernel goes on with what is left of the
- * time in another call, which does not say what it stands for. */
-struct nap {
-	int64_t nr;
-	uint64_t pc, sp; /* 0: none */
-};
 
 /* A call that allocates, of a thread (hits/heap_sample.c). */
 struct heap_call {
@@ -111,6 +99,7 @@ struct thread {
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
 	struct nap nap; /* the last one */
+	struct watch watch;
 	bool reaped; /* while PTRACE_SEIZE waited (lives/seize.c); exit_status as wait(2) has it */
 	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
@@ -178,6 +167,9 @@ struct process {
 	uint64_t explained_ns; /* the last tick after which it was known who had moved */
 	uint64_t sample_end; /* ring position after its last sample */
 	uint32_t samples; /* since it executed its program */
+	/* The last stops for signals that may have been to all of it, and that it ignores, or
+	 * does not (calls/watch.c). */
+	uint64_t ignored_ns, acted_ns;
 };
 
 struct held {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "tracer/calls/watch.h"
 #include "tracer/captures/perf_state.h"
 #include "tracer/captures/perf_take.h"
 #include "tracer/captures/wall.h"
@@ -60,6 +61,7 @@ bool exec_done(struct tracer *tr, struct thread *t)
 		wall_begin(leader, &leader->seen);
 	}
 	leader->restart.pending = false;
+	watch_end(leader);
 	leader->entered = leader->open_count = 0;
 	starve_forget(leader);
 	memset(leader->again, 0, sizeof(leader->again));

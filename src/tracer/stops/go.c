@@ -23,7 +23,10 @@ void go_on(struct thread *t, int signal)
 	t->let_go++;
 	t->process->space->fresh = false;
 	t->resumed_ns = cp_now();
-	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
+	if (t->watch.calls)
+		ptrace(PTRACE_SYSCALL, t->tid, 0, (long)signal);
+	else
+		ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
 }
 
 void go_listen(struct thread *t)

@@ -7,6 +7,8 @@
  *         └─ stop: status = signal | event << 8
  *              event 0            the program's signal is about to be delivered,
  *                                 or, with SIGTRAP, a breakpoint was hit
+ *              SIGTRAP | 0x80         the border of a system call: ours, or one that is
+ *                                     watched (calls/watch.c)
  *              EVENT_STOP, SIGTRAP    our interrupt, or a newborn's first stop
  *              EVENT_STOP, other      group-stop: job control, PTRACE_LISTEN
  *              FORK VFORK CLONE       go on; the child reports by itself
@@ -32,6 +34,7 @@
 #include "base/clock.h"
 #include "tracer/calls/finish.h"
 #include "tracer/calls/restart.h"
+#include "tracer/calls/watch.h"
 #include "tracer/captures/capture.h"
 #include "tracer/captures/perf_take.h"
 #include "tracer/hits/detour.h"
@@ -223,7 +226,7 @@ static void capture(struct tracer *tr, struct stop *s)
 {
 	s->want = s->t->want;
 	s->t->want = 0;
-	if (s->want & ~WANT_PASS)
+	if (s->want & (WANT_SAMPLE | WANT_SNAPSHOT))
 		s->sample = capture_stopped(tr, s->t, s->want);
 }
 
@@ -235,8 +238,11 @@ static void publish(struct tracer *tr, struct stop *s)
 
 static enum next at_border(struct tracer *tr, struct stop *s)
 {
-	(void)tr;
-	(void)s;
+	if (!s->t->watch.calls)
+		return NEXT_GO;
+	s->seen_ns = cp_now();
+	watch_border(tr, s->t);
+	go_count(tr, s->t, cp_now() - s->seen_ns);
 	return NEXT_GO;
 }
 
@@ -298,6 +304,8 @@ static enum next at_signal(struct tracer *tr, struct stop *s)
 	if (!told && !report_signal(tr, s->t, s->signal) && !tr->ending)
 		return NEXT_FULL;
 	s->seen_ns = cp_now();
+	if (!told)
+		watch_signal(tr, s->t, s->signal);
 	tr->link->shared->stats.signals++;
 	if (tr->counts && fault_tell(tr, s->t, s->signal, s->seen_ns)) {
 		s->t->signal = s->signal;
@@ -305,8 +313,10 @@ static enum next at_signal(struct tracer *tr, struct stop *s)
 		return NEXT_HIT;
 	}
 	capture(tr, s);
-	if (told)
+	if (told) {
 		restart_told(tr, s->t);
+		watch_calls(s->t, s->signal);
+	}
 	return told ? NEXT_GO : NEXT_SIGNAL;
 }
 
@@ -320,6 +330,7 @@ static void pass(struct thread *t)
 	unslot_thread(t);
 	rings_forget(t->process->space->rings, t->tid);
 	trap_left(t);
+	watch_end(t);
 	t->clear = !t->process->space->armed;
 }
 
