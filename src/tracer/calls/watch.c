@@ -15,6 +15,10 @@
  * of its calls (PTRACE_SYSCALL), for some calls: where one is over without a signal, it is
  * made again there. So does another that tells of it (finish.c).
  *
+ * A stop at the end of a call gives others the time to take what it ended for, so that thread
+ * is served before all others (stops/stop.c), nobody goes on while it is on its way to a
+ * handler's signal, and calls that start again by themselves (poll) have no such stop.
+ *
  * A call has to end where a signal that the program handles, or stops at, was another
  * thread's meanwhile: it may have been for that, and whoever waits for a handler's doings
  * relies on it.
@@ -155,9 +159,22 @@ static bool may_be_over(const struct thread *t, int64_t result)
 	       (result > 0 && t->process->ignored_ns >= t->watch.since_ns && t->watch.since_ns);
 }
 
-void watch_border(struct tracer *tr, struct thread *t)
+/* A call that starts again by itself is not looked at once more: a stop at its end would give
+ * others the time to take a signal that it ends for. */
+static bool is_safe(const struct __ptrace_syscall_info *info)
+{
+	unsigned long long args[6];
+	size_t i;
+
+	for (i = 0; i < 6; i++)
+		args[i] = info->entry.args[i];
+	return restart_harm((int64_t)info->entry.nr, args) <= 2;
+}
+
+bool watch_border(struct tracer *tr, struct thread *t)
 {
 	struct __ptrace_syscall_info info;
+	bool gets = false;
 	long size = ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info);
 
 	if (size <= 0)
@@ -165,8 +182,12 @@ void watch_border(struct tracer *tr, struct thread *t)
 	else if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		t->restart.pending = false;
 		t->watch.since_ns = cp_now();
+		t->watch.passes = is_safe(&info);
+		tr->watched = t->watch.passes ? 0 : t->tid;
 	} else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-		if (may_be_over(t, info.exit.rval) && !proc_will_get_any(t->tid) && !others_act(t))
+		tr->watched = 0;
+		gets = info.exit.rval < 0 && proc_will_get_any(t->tid);
+		if (!gets && may_be_over(t, info.exit.rval) && !others_act(t))
 			restart_woken(tr, t);
 		t->watch.since_ns = 0;
 		t->watch.calls--;
@@ -174,4 +195,5 @@ void watch_border(struct tracer *tr, struct thread *t)
 	/* Any stop ends an interrupt that is under way. */
 	if (t->want || t->exec_stop)
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	return gets;
 }

@@ -26,6 +26,7 @@ struct nap {
 struct watch {
 	uint32_t calls; /* the next ones; 0: none */
 	int signal; /* the ignored one that others took last */
+	bool passes; /* the end of the call under way, from its beginning on */
 	uint64_t since_ns; /* when the call under way was made; 0: that was not seen */
 };
 

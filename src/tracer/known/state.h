@@ -232,6 +232,7 @@ struct tracer {
 	int tried_calls; /* whether a filter lets calls through (calls/seccomp.c); -1 no, 0 not tried */
 	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */
+	pid_t watched; /* in a call at whose end it stops (calls/watch.c), the last one; 0: none */
 	bool asked; /* there may be a request */
 	bool ending; /* leave as soon as no thread is stopped */
 	/* sampling (captures/tick.c) */

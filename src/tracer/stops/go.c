@@ -23,10 +23,11 @@ void go_on(struct thread *t, int signal)
 	t->let_go++;
 	t->process->space->fresh = false;
 	t->resumed_ns = cp_now();
-	if (t->watch.calls)
+	if (t->watch.calls && !t->watch.passes)
 		ptrace(PTRACE_SYSCALL, t->tid, 0, (long)signal);
 	else
 		ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
+	t->watch.passes = false;
 }
 
 void go_listen(struct thread *t)

@@ -41,6 +41,7 @@
 #include "tracer/hits/fault.h"
 #include "tracer/hits/gone.h"
 #include "tracer/hits/hit.h"
+#include "tracer/known/await.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
@@ -60,6 +61,8 @@
 
 /* Room for all that one stop or death reports, but for what asks for room itself. */
 #define BRIM (UINT64_C(64) << 10)
+/* For a thread to get a signal. */
+#define GETS_NS (CP_NS_PER_MS / 5)
 
 /* A stop that is being served. */
 struct stop {
@@ -74,6 +77,7 @@ struct stop {
 /* What comes next. */
 enum next {
 	NEXT_GO, /* it goes on */
+	NEXT_GETS, /* the same, and nobody else does before it has got a signal */
 	NEXT_SIGNAL, /* the same, with the program's signal */
 	NEXT_HIT, /* the same, from a breakpoint, unless it is to be held */
 	NEXT_LISTEN, /* it stays in a stop of job control */
@@ -127,12 +131,26 @@ static void go(struct tracer *tr, struct stop *s, enum next next);
 
 /* ---- wait ---- */
 
+/* It comes before others go on, and take what it was woken for. */
+static bool watched_stopped(struct tracer *tr)
+{
+	siginfo_t si = { 0 };
+
+	if (!tr->watched)
+		return false;
+	if (waitid(P_PID, (id_t)tr->watched, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL))
+		tr->watched = 0; /* it is gone */
+	return si.si_pid != 0;
+}
+
 bool stop_serve(struct tracer *tr, idtype_t type, id_t id)
 {
 	int options = WEXITED | WSTOPPED | WNOWAIT | __WALL;
 	siginfo_t si = { 0 };
 	struct thread *t;
 
+	if (type == P_ALL && watched_stopped(tr))
+		return stop_serve(tr, P_PID, (id_t)tr->watched);
 	if (!tr->hot || type != P_ALL)
 		options |= WNOHANG;
 	else
@@ -238,12 +256,14 @@ static void publish(struct tracer *tr, struct stop *s)
 
 static enum next at_border(struct tracer *tr, struct stop *s)
 {
+	bool gets;
+
 	if (!s->t->watch.calls)
 		return NEXT_GO;
 	s->seen_ns = cp_now();
-	watch_border(tr, s->t);
+	gets = watch_border(tr, s->t);
 	go_count(tr, s->t, cp_now() - s->seen_ns);
-	return NEXT_GO;
+	return gets ? NEXT_GETS : NEXT_GO;
 }
 
 static enum next at_trap(struct tracer *tr, struct stop *s)
@@ -447,6 +467,10 @@ static void go(struct tracer *tr, struct stop *s, enum next next)
 	switch (next) {
 	case NEXT_GO:
 		go_on(s->t, 0);
+		break;
+	case NEXT_GETS:
+		go_on(s->t, 0);
+		await_stop(s->t->tid, GETS_NS);
 		break;
 	case NEXT_SIGNAL:
 		go_with(tr, s->t, s->signal);
