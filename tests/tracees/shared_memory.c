@@ -5,6 +5,7 @@
  * by its status whether it came to its end, and how many rounds of calls it made.
  */
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "tracee.h"
 
@@ -37,6 +38,7 @@ static int child(void *arg)
 {
 	int self = (int)(intptr_t)arg;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	readied[self - 1] = 1;
 	while (!stop)
 		shared_round(self);
