@@ -212,6 +212,11 @@ numbers() {
 	assert_success
 	assert_output --partial 'hot was called'
 	assert_output --partial 'no longer traced from then on (--max-rate)'
+	assert_output --partial '; >=: at least that, then no longer traced'
+	assert_line --regexp '^ +>= [0-9,]+ .* hot$'
+	assert_line --regexp '^ +200 .* half$'
+	assert_equal "$("$CPROF" report --json s.data | jq -c '[.calls.functions[] | [.function, .lower_bound]] | sort')" \
+		'[["half",null],["hot",true]]'
 	run "$CPROF" replay s.data
 	assert_failure
 }

@@ -64,12 +64,17 @@ static bool is_lower_bound(const struct cp_calls *c)
 	return cp_record_totals_lack_calls(cp_record_final(c->profile->record));
 }
 
-static void calls_cell(struct cp_table *t, const struct cp_calls *c, enum cp_paint paint,
-		       uint64_t calls)
+/* Or of this function, which was no longer traced from some time on? */
+static bool lacks_calls(const struct cp_calls *c, const struct cp_called *f)
+{
+	return f->disarmed || is_lower_bound(c);
+}
+
+static void calls_cell(struct cp_table *t, bool lower_bound, enum cp_paint paint, uint64_t calls)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (is_lower_bound(c))
+	if (lower_bound)
 		cp_buf_str(&text, ">= ");
 	cp_add_count(&text, calls);
 	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
@@ -134,7 +139,7 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
-	calls_cell(t, c, CP_PAINT_PLAIN, f->sum.calls);
+	calls_cell(t, lacks_calls(c, f), CP_PAINT_PLAIN, f->sum.calls);
 	cp_table_net_time(t, CP_PAINT_PLAIN, f->total);
 	if (has.cpu)
 		cp_table_time(t, CP_PAINT_PLAIN, f->sum.cpu_ns);
@@ -255,13 +260,20 @@ static void remarks(const struct cp_calls *c, const struct cp_look *look, struct
 /* What the title says of all times. */
 static void add_note(struct cp_buf *out, const struct cp_calls *c)
 {
+	const struct cp_called *f;
+	bool given_up = false;
+
 	cp_buf_str(out, "less what tracing added");
 	if (cp_record_sum_count(c->profile->record))
 		cp_buf_str(out, "; percentiles to 3 %");
 	if (c->upper_bound)
 		cp_buf_str(out, "; <=: at most that");
+	cp_vec_for_each(&c->functions, f)
+		given_up |= f->disarmed && f->sum.calls;
 	if (is_lower_bound(c))
 		cp_buf_str(out, "; >=: at least that, events were lost");
+	else if (given_up)
+		cp_buf_str(out, "; >=: at least that, then no longer traced");
 	if (c->tailed)
 		cp_buf_str(out, "; tail called: what it ended by jumping to, "
 				"not in total");
@@ -327,7 +339,7 @@ static void print_threads(const struct cp_calls *c, const struct cp_report_optio
 		cp_table_percent(&t, it->time.ns, c->outermost.ns);
 		cp_table_bar(&t, it->time.ns, c->threads.items[0].time.ns, c->outermost.ns);
 		cp_table_net_time(&t, CP_PAINT_PLAIN, it->time);
-		calls_cell(&t, c, CP_PAINT_DIM, it->calls);
+		calls_cell(&t, is_lower_bound(c), CP_PAINT_DIM, it->calls);
 		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
 	}
 	cp_table_print(&t, look, out);
@@ -369,7 +381,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 			continue;
 		shown++;
 		most = most ? most : e->time.ns;
-		calls_cell(&t, c, CP_PAINT_PLAIN, e->sum.calls);
+		calls_cell(&t, is_lower_bound(c), CP_PAINT_PLAIN, e->sum.calls);
 		cp_table_net_time(&t, CP_PAINT_PLAIN, e->time);
 		cp_table_percent(&t, e->time.ns, whole);
 		cp_table_bar(&t, e->time.ns, most, whole);
@@ -567,7 +579,7 @@ static void function_json(const struct cp_calls *c, const struct cp_called *f, s
 	if (own)
 		cp_json_str(j, "linkage_name", own);
 	cp_json_u64(j, "calls", f->sum.calls);
-	if (is_lower_bound(c))
+	if (lacks_calls(c, f))
 		cp_json_bool(j, "lower_bound", true);
 	if (f->sum.inherited)
 		cp_json_u64(j, "inherited", f->sum.inherited);
