@@ -6,6 +6,126 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+#define VALUE_LEAST 8 /* columns of a value that is cut */
+#define VALUES_MOST 64 /* that are shown where not all have room */
+
+/* ---- values ---- */
+
+/* A part of a list of values. */
+struct piece {
+	const char *text;
+	size_t size, columns;
+};
+
+/* Behind a text or a character in quotes at `at`; `at` where none is. */
+static const char *behind_quoted(const char *at)
+{
+	const char *end = at + 1;
+
+	if (*at != '"' && !(*at == '\'' && at[1] && (at[1] == '\\' || at[2] == '\'')))
+		return at;
+	for (; *end && *end != *at; end++)
+		end += *end == '\\' && end[1];
+	return *end ? end + 1 : end;
+}
+
+/* Where the value that begins at `at` ends: at a comma of the list's or its end. */
+static const char *end_of_value(const char *at)
+{
+	size_t depth = 0;
+	const char *next;
+
+	while (*at && (depth || !cp_starts_with(at, ", "))) {
+		next = behind_quoted(at);
+		if (next > at) {
+			at = next;
+			continue;
+		}
+		if (strchr("([{", *at))
+			depth++;
+		else if (strchr(")]}", *at))
+			depth -= depth != 0;
+		at++;
+	}
+	return at;
+}
+
+/* Returns how many there are, of which no more than VALUES_MOST are put. */
+static size_t take_apart(const char *text, struct piece *pieces)
+{
+	struct cp_buf copy CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *end;
+	size_t n = 0;
+
+	for (; *text; text = *end ? end + 2 : end, n++) {
+		end = end_of_value(text);
+		if (n >= VALUES_MOST)
+			continue;
+		cp_buf_clear(&copy);
+		cp_buf_add(&copy, text, (size_t)(end - text));
+		cp_buf_u8(&copy, 0);
+		pieces[n] = (struct piece){ text, (size_t)(end - text),
+					    copy.failed ? 0 : cp_text_columns(copy.bytes) };
+	}
+	return n;
+}
+
+/* Columns of the first `shown` of `all` values where each has no more than `most`. */
+static size_t columns_of(const struct piece *pieces, size_t shown, size_t all, size_t most)
+{
+	size_t sum = shown < all ? 3 : 0, i;
+
+	for (i = 0; i < shown; i++)
+		sum += (pieces[i].columns < most ? pieces[i].columns : most) + (i ? 2 : 0);
+	return sum;
+}
+
+static void add_pieces(struct cp_buf *out, const struct piece *pieces, size_t shown, size_t all,
+		       size_t most)
+{
+	struct cp_buf copy CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t i;
+
+	for (i = 0; i < shown; i++) {
+		cp_buf_clear(&copy);
+		cp_buf_add(&copy, pieces[i].text, pieces[i].size);
+		cp_buf_u8(&copy, 0);
+		cp_buf_str(out, i ? ", " : "");
+		cp_text_fit(out, copy.failed ? "" : copy.bytes, most);
+	}
+	if (shown < all)
+		cp_buf_str(out, ", …");
+}
+
+void cp_line_values(const struct cp_transcript *l, struct cp_transcript_line *line,
+		    enum cp_paint paint, const char *text, size_t reserve, size_t least)
+{
+	struct cp_buf shortened CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t used = line->columns + reserve, room, all, shown, most = VALUE_LEAST;
+	struct piece pieces[VALUES_MOST];
+
+	room = l->look->columns > used + least ? l->look->columns - used : least;
+	if (!l->look->columns || cp_text_columns(text) <= room) {
+		cp_line_put(l, line, paint, text);
+		return;
+	}
+	all = take_apart(text, pieces);
+	shown = all < VALUES_MOST ? all : VALUES_MOST;
+	while (shown && columns_of(pieces, shown, all, most) > room)
+		shown--;
+	while (shown && most < room && columns_of(pieces, shown, all, most + 1) <= room)
+		most++;
+	if (shown)
+		add_pieces(&shortened, pieces, shown, all, most);
+	else if (all == 1)
+		cp_text_fit(&shortened, text, room);
+	else
+		cp_buf_str(&shortened, "…");
+	cp_line_put(l, line, paint, shortened.bytes ? shortened.bytes : "");
+}
+
+/* ---- calls ---- */
+
 void cp_transcript_open_braces(struct cp_transcript *l, struct cp_line_call *call)
 {
 	struct cp_transcript_line *line;
@@ -107,7 +227,7 @@ bool cp_transcript_begin_call(struct cp_transcript *l, struct cp_line_tail *tail
 	line = cp_transcript_at(l, ret->line);
 	cp_line_function(l, line, begin->name, 26, 10);
 	cp_line_put(l, line, CP_PAINT_PLAIN, "(");
-	cp_line_fit(l, line, CP_PAINT_PLAIN, begin->arguments, 24, 4);
+	cp_line_values(l, line, CP_PAINT_PLAIN, begin->arguments, 24, 4);
 	cp_line_put(l, line, CP_PAINT_PLAIN, ")");
 	return true;
 }

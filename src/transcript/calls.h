@@ -78,4 +78,9 @@ void cp_line_ending(const struct cp_transcript *l, struct cp_transcript_line *li
 void cp_line_disarmed(const struct cp_transcript *l, struct cp_transcript_line *line,
 		      const char *name, const char *why);
 
+/* Values with ", " between them; where all of it has no room (as cp_line_fit()) each is cut by
+ * itself, and those that have none at all are left out at the end. */
+void cp_line_values(const struct cp_transcript *l, struct cp_transcript_line *line,
+		    enum cp_paint paint, const char *text, size_t reserve, size_t least);
+
 #endif

@@ -193,6 +193,31 @@ static void test_depth(void)
 }
 
 /* With little room, who called has a line of its own, and a tail call's target. */
+/* A list that is too long is cut in each of its values, or between them. */
+static void check_values(const char *text, unsigned columns, const char *want)
+{
+	struct cp_transcript_line line = { 0 };
+	struct scene s;
+
+	begin_scene(&s, columns);
+	cp_line_values(&s.l, &line, CP_PAINT_PLAIN, text, 0, 4);
+	cp_buf_u8(&line.text, 0);
+	CHECK_STR(line.text.bytes, want);
+	cp_buf_free(&line.text);
+	cp_transcript_deinit(&s.l);
+}
+
+static void test_values(void)
+{
+	check_values("1, \"ab, cd\", 3", 20, "1, \"ab, cd\", 3");
+	check_values("1, \"abcdefgh, cdefgh\", \"z\"", 20, "1, \"abcd…defgh\", \"z\"");
+	check_values("\"abc\\\"defgh, x\", {a=1, b=2, c=3}", 20, "\"abc…, x\", {a=1…c=3}");
+	check_values("'(', 0x5602156884e8, 7, \"SELECT\"", 18, "'(', 0x56…884e8, …");
+	check_values("\"abcdefghijklm\"", 6, "\"a…lm\"");
+	check_values("\"abcdefghijklm\", 5", 6, "…");
+	check_values("'a, b \" {(", 6, "'a, …");
+}
+
 static void test_narrow(void)
 {
 	struct cp_line_call a, b;
@@ -215,5 +240,6 @@ int main(void)
 	test_long_queue();
 	test_depth();
 	test_narrow();
+	test_values();
 	TEST_MAIN_END;
 }

@@ -229,14 +229,14 @@ static void put_values(struct cp_printer *w, struct cp_transcript_line *line,
 		cp_line_result(&w->l, line, cp_printer_values(w, r.result, 1, false), time);
 	if (r.changed_count && fits(w, line)) {
 		cp_line_put(&w->l, line, CP_PAINT_PLAIN, "  → ");
-		cp_line_fit(&w->l, line, CP_PAINT_PLAIN,
-			    cp_printer_values(w, r.changed, r.changed_count, true), time + 2, 8);
+		cp_line_values(&w->l, line, CP_PAINT_PLAIN,
+			       cp_printer_values(w, r.changed, r.changed_count, true), time + 2, 8);
 	}
 	if (!r.local_count || !fits(w, line))
 		return;
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "  [");
-	cp_line_fit(&w->l, line, CP_PAINT_DIM, cp_printer_values(w, r.locals, r.local_count, true),
-		    time + 2, 8);
+	cp_line_values(&w->l, line, CP_PAINT_DIM,
+		       cp_printer_values(w, r.locals, r.local_count, true), time + 2, 8);
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
 }
 
