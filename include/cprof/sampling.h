@@ -93,6 +93,8 @@ typedef struct cprof_overhead {
 			     not. What happens later is held up by that */
 	uint64_t placing_cut; /* processes that ended, or were left, before all that was to be
 				 placed in them was */
+	uint64_t strayed; /* signals to a whole process, by kill(), with a handler that another
+			     thread ran than its first one, which did not block them */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

@@ -25,6 +25,8 @@ struct cp_link_stats {
 	_Atomic uint64_t reads; /* threads read without a stop */
 	_Atomic uint64_t restarted; /* system calls repaired */
 	_Atomic uint64_t taken; /* of them: the signal that ended it was another thread's then */
+	_Atomic uint64_t
+		strayed; /* sent by kill(), and not the first thread's, which did not block them */
 	_Atomic uint64_t finished; /* transfers that a stop cut short, and that were finished */
 	_Atomic uint64_t cut_short; /* those that were not */
 	_Atomic uint64_t unsampled_ns, cpu_ns;

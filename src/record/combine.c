@@ -221,6 +221,7 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.call_condition_unknown += t->call_condition_unknown;
 		sum.calls_left_out += t->calls_left_out;
 		sum.placing_cut += t->placing_cut;
+		sum.strayed += t->strayed;
 		sum.call_conditional |= t->call_conditional;
 		if (t->detour_ns > sum.detour_ns)
 			sum.detour_ns = t->detour_ns;

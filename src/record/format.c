@@ -562,7 +562,8 @@ void cp_record_pass_column(struct cp_cursor *c, size_t count)
 	X(call_condition_unknown) \
 	X(placing_ns) \
 	X(left_ns) \
-	X(placing_cut)
+	X(placing_cut) \
+	X(strayed)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

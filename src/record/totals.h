@@ -65,6 +65,7 @@ struct cp_record_totals {
 			     are open end there, not when it was out */
 	uint64_t placing_cut; /* processes that ended, or were left, before all that was to be
 				 placed in them was */
+	uint64_t strayed; /* signals to a process that another thread than its first one handled */
 	/* Sources and code that the recording encloses, and what there was no room for. */
 	uint64_t sources, source_bytes, sources_left_out;
 	uint64_t codes, code_bytes, codes_left_out;

@@ -216,6 +216,13 @@ killed() {
 	assert_equal "$under" "$native"
 }
 
+@test "signals to a process that another thread handled than its first one are counted" {
+	under -t step --traps --max-rate=0 -- taken_signals --mode=strayed --size=40
+	"$CPROF" report --json run.data >json
+	assert_equal "$(tail -n 1 run.out)" \
+		"taken_signals: ok others had $(jq '.overhead.strayed // 0' json)"
+}
+
 @test "a signal with a handler ends such a call, with cprof and after its SIGKILL" {
 	local first controller
 	native taken_signals --mode=handled

@@ -11,6 +11,8 @@
  * --mode=handled	a signal with a handler ends each call, by EINTR, once that is told
  * --mode=unknown	nothing is told: short calls, as many as --size=N, of which the first two
  *			at most may end early; the others call step()
+ * --mode=strayed	says how many of --size=N signals to all of it, with a handler, others
+ *			than the first thread had; they call step()
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -213,6 +215,50 @@ static int wait_unknown(void)
 	return tracee_ok("calls are as long as they are to be");
 }
 
+static atomic_uint strayed;
+
+static void on_any(int signal)
+{
+	(void)signal;
+	strayed += tracee_tid() != waiter;
+	handled++;
+}
+
+static atomic_bool joins;
+
+/* One after the other, so that none is two in one. */
+static void *wait_and_send(void *arg)
+{
+	unsigned i;
+
+	while (!joins)
+		step();
+	for (i = 0; i < opt.size; i++) {
+		TRY(kill(getpid(), SIGUSR2));
+		while (handled <= (int)i)
+			step();
+	}
+	over = true;
+	return arg;
+}
+
+static int count_strayed(void)
+{
+	const struct sigaction action = { .sa_handler = on_any, .sa_flags = SA_RESTART };
+	pthread_t threads[BUSY];
+	unsigned i;
+
+	waiter = tracee_tid();
+	TRY(sigaction(SIGUSR2, &action, NULL));
+	/* Who creates a thread blocks signals meanwhile. */
+	for (i = 0; i < BUSY; i++)
+		threads[i] = tracee_thread(i < BUSY - 1 ? call : wait_and_send, NULL);
+	joins = true;
+	for (i = 0; i < BUSY; i++)
+		pthread_join(threads[i], NULL);
+	return tracee_ok("others had %u", strayed);
+}
+
 int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
@@ -227,6 +273,8 @@ int main(int argc, char **argv)
 		     (struct tracee_options){ .rounds = 1, .ms = 200 });
 	if (opt.mode && !strcmp(opt.mode, "unknown"))
 		return wait_unknown();
+	if (opt.mode && !strcmp(opt.mode, "strayed"))
+		return count_strayed();
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);

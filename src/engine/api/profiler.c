@@ -430,5 +430,6 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.event_unsampled = t->event_unsampled,
 		.left_ns = s->left_ns,
 		.placing_cut = s->life.haste.cuts,
+		.strayed = t->strayed,
 	};
 }

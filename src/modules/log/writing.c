@@ -172,6 +172,7 @@ struct cp_record_totals cp_recorder_totals(const cprof_profiler *log)
 	t.placing_ns = o.placing_ns;
 	t.left_ns = o.left_ns;
 	t.placing_cut = o.placing_cut;
+	t.strayed = o.strayed;
 	t.event_unsampled = o.event_unsampled;
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].family->totals)
@@ -192,6 +193,7 @@ static const size_t sums[] = {
 	SUM_(stops),
 	SUM_(stopped_ns),
 	SUM_(restarted),
+	SUM_(strayed),
 	SUM_(reads),
 	SUM_(tracer_cpu_ns),
 	SUM_(controller_cpu_ns),

@@ -257,6 +257,11 @@ void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, 
 	cp_add_plural(&text, t->samples_lost, "sample; ", "samples; ");
 	cp_add_plural(&text, t->restarted, "system call", "system calls");
 	cp_buf_str(&text, " restarted");
+	if (t->strayed) {
+		cp_buf_str(&text, "; ");
+		cp_add_plural(&text, t->strayed, "signal", "signals");
+		cp_buf_str(&text, " handled by another thread than the first");
+	}
 	row(out, look, "lost          ", &text);
 	if (t->finished || t->cut_short)
 		transfers_row(t, look, &text, out);

@@ -308,6 +308,8 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 		cp_json_u64(j, "traps", t->traps);
 	}
 	cp_json_u64(j, "restarted", t->restarted);
+	if (t->strayed)
+		cp_json_u64(j, "strayed", t->strayed);
 	cp_json_u64(j, "finished", t->finished);
 	cp_json_u64(j, "cut_short", t->cut_short);
 	cp_json_u64(j, "perf_samples", t->perf_samples);

@@ -100,6 +100,17 @@ static bool others_stop(const struct thread *t)
 	return false;
 }
 
+/* Would it have been the first thread's, as far as is known? Only kill()'s is not sent to one
+ * thread for certain. */
+static bool has_strayed(const struct thread *first, const struct thread *t, int signal)
+{
+	siginfo_t si;
+
+	return !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) && si.si_code == SI_USER &&
+	       proc_catches(t->tid, signal) && !proc_has_ended(first->tid) &&
+	       !(proc_blocked(first->tid) >> (signal - 1) & 1);
+}
+
 void watch_signal(struct tracer *tr, struct thread *t, int signal)
 {
 	struct process *p = t->process;
@@ -116,6 +127,7 @@ void watch_signal(struct tracer *tr, struct thread *t, int signal)
 	}
 	if (!proc_ignores(t->tid, signal)) {
 		p->acted_ns = cp_now();
+		tr->link->shared->stats.strayed += has_strayed(first, t, signal);
 		return;
 	}
 	p->ignored_ns = cp_now();
