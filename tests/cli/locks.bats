@@ -78,6 +78,10 @@ as_said() {
 	assert_regex "$output" 'Locks  6 waits of together .*, 3 timed out'
 	assert_regex "$output" " 3 +[0-9.]+ .?s +[0-9.]+ .?s +3  contended +gives_up +contend \($holder\)"
 	assert_regex "$output" " 3 +[0-9.]+ .?s +[0-9.]+ .?s +contended +waits_for_it +contend \($holder\)"
+	"$CPROF" run -q --locks -t waits_for_it -o x.data -- "$TRACEES/contend" --rounds=3 >out
+	run "$CPROF" report --under=waits_for_it x.data
+	assert_regex "$output" ' 3 +[0-9.]+ .?s +[0-9.]+ .?s +contended +waits_for_it '
+	refute_output --partial 'timed out'
 }
 
 @test "a running program's, from outside, and it is left as it was" {

@@ -349,10 +349,12 @@ bool cp_report_holds_locks(const struct cp_profile *p)
 
 /* ---- text ---- */
 
+#define TIMED_OUT_COLUMN 3
+
 static const struct cp_column columns[] = {
 	{ "waits", true, 0, false },	 { "total", true, 0, false },
 	{ "longest", true, 0, false },	 { "timed out", true, 0, true },
-	{ "lock", false, 16, false },	 { "waited for in", false, 16, false },
+	{ "lock", false, 24, false },	 { "waited for in", false, 16, false },
 	{ "held by", false, 12, false },
 };
 
@@ -383,7 +385,7 @@ static void add_row(struct cp_table *t, const struct locks *l, const struct row 
 	cp_table_time(t, CP_PAINT_PLAIN, row->longest_ns);
 	if (row->timed_out)
 		cp_table_count(t, CP_PAINT_WARNING, row->timed_out);
-	else
+	else if (l->timed_out)
 		cp_table_name(t, CP_PAINT_PLAIN, "");
 	cp_table_name(t, CP_PAINT_BOLD, row->name.bytes);
 	cp_table_function(t, CP_PAINT_PLAIN, l->p->functions.items[row->function].name);
@@ -443,12 +445,16 @@ static void print(const struct locks *l, const struct cp_report_options *o,
 {
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t shown = l->rows.count, i;
+	struct cp_column present[CP_ARRAY_SIZE(columns)];
+	size_t shown = l->rows.count, count = 0, i;
 
 	title(l, look, out);
+	for (i = 0; i < CP_ARRAY_SIZE(columns); i++)
+		if (i != TIMED_OUT_COLUMN || l->timed_out)
+			present[count++] = columns[i];
 	if (o->limit && o->limit < shown)
 		shown = (size_t)o->limit;
-	cp_table_init(&t, columns, CP_ARRAY_SIZE(columns));
+	cp_table_init(&t, present, count);
 	for (i = 0; i < shown; i++)
 		add_row(&t, l, &l->rows.items[i]);
 	if (shown)
