@@ -350,6 +350,54 @@ stops() { key '["overhead"]["stops"]'; }
 	assert_equal "$(calls_of getCommand)" 3501
 }
 
+# The jump at the end of first() leads by the bytes that second() begins with, as long as
+# there is no breakpoint.
+@test "a function that is traced again comes by breakpoints where those of others are in its way" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	needs gcc
+	cat >beside.c <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		static volatile sig_atomic_t ended;
+		static void end(int signal) { (void)signal; ended = 1; }
+		long second(void), third(long n);
+		/* Something leads to its leave, so that only the ret behind that is free. */
+		__attribute__((noinline)) long first(long n) { return n < 0 ? n : third(n) - 1; }
+		__asm__(".globl second; .type second, @function; second: xor %eax, %eax; ret; .size second, . - second");
+		__attribute__((noinline)) long third(long n) { volatile long k = n; return k + 2; }
+		int main(void)
+		{
+			long wrong = 0, i;
+			signal(SIGTERM, end);
+			puts("runs");
+			fflush(stdout);
+			for (i = 0; !ended; i++)
+				wrong += first(i) - i - 1 + second() + third(i) - i - 2;
+			return puts(wrong ? "wrong" : "fine") < 0;
+		}
+	END
+	gcc -O0 -fno-toplevel-reorder -o beside beside.c
+	private
+	start ./beside
+	tracee=$pid
+	until_true grep -q runs out
+	attach -t first --max-rate=0
+	until_true ctl "$tracee" status >status.first
+	[ "$(stops)" -lt 1000 ]
+	for _ in 1 2 3; do
+		ctl "$tracee" untrace first
+		ctl "$tracee" trace first,second,third
+		ctl "$tracee" untrace second,third
+		ctl "$tracee" untrace first
+		ctl "$tracee" trace first
+	done
+	ctl "$tracee" stop
+	wait "$controller"
+	kill "$tracee"
+	wait "$tracee"
+	assert_equal "$(tail -n 1 out)" fine
+}
+
 @test "pause and resume: what is between is not recorded, and said to be" {
 	[ -z "${SANITIZED-}" ] || skip 'the sanitizers make cprof too slow for its times'
 	redis_session -t getCommand

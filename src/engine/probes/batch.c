@@ -310,6 +310,37 @@ static void add_yielded(struct engine_batch *b)
 		engine_batch_function(b, b->yielded.items[i]);
 }
 
+static bool has_yielded(const struct engine_batch *b, uint32_t number)
+{
+	size_t i;
+
+	for (i = 0; i < b->yielded.count && b->yielded.items[i] != number; i++)
+		;
+	return i < b->yielded.count;
+}
+
+/* Detours that come again were made for what stood in the image then: of those that are in the
+ * way of a breakpoint that comes with them none may come. */
+static void drop_yielded(struct engine_batch *b)
+{
+	size_t i, n = 0;
+
+	if (!b->yielded.count || b->failed)
+		return;
+	for (i = 0; i < b->sites.count; i++) {
+		const struct cp_site *site = &b->sites.items[i];
+
+		if (site->flags & (CP_SITE_WINDOW | CP_SITE_HOP | CP_SITE_LANDING) &&
+		    has_yielded(b, site->id))
+			continue;
+		memmove(b->code.items + n * CP_SLOT_SIZE, b->code.items + i * CP_SLOT_SIZE,
+			CP_SLOT_SIZE);
+		b->sites.items[n++] = *site;
+	}
+	b->sites.count = n;
+	b->code.count = n * CP_SLOT_SIZE;
+}
+
 int engine_batch_post(struct engine_batch *b)
 {
 	cprof_process *p = b->image->process;
@@ -324,6 +355,7 @@ int engine_batch_post(struct engine_batch *b)
 	uint8_t *at = p->session->link.plan;
 
 	add_yielded(b);
+	drop_yielded(b);
 	head.site_count = (uint32_t)b->sites.count;
 	head.group_count = (uint32_t)b->groups.count;
 	head.fetch_count = (uint32_t)b->fetches.count;
