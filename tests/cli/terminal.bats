@@ -57,8 +57,12 @@ on_terminal() { script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
 	"$CPROF" export -f folded -o out.folded <&- 2>&-
 	"$CPROF" export -f folded >again.folded
 	assert_files_equal out.folded again.folded
+	# What is lost is said to be, and nothing of the recording is what it was written to.
+	cp cprof.data before.data
 	run sh -c "'$CPROF' report >&-"
-	assert_success
+	assert_failure 1
+	assert_output 'cprof: writing to standard output: Bad file descriptor'
+	assert_files_equal cprof.data before.data
 }
 
 @test "attach says on a terminal how it ends, and is quiet where it is to be" {
