@@ -149,7 +149,8 @@ static enum cp_way_where where(void *ctx, uint64_t pc)
 	return rule && function.v == pc && same_cfa(rule, "rsp+8") ? CP_WAY_BEGINS : CP_WAY_BEYOND;
 }
 
-/* Counted from one register, the CFA and what is saved where are the rule's. */
+/* Counted from one register, the CFA and what is saved where are the rule's. What clang has
+ * pushed holds its value in its register, too, by its rules up to the last push. */
 static bool same_way(const struct cp_rule *rule, const struct cp_way_out *way)
 {
 	unsigned i;
@@ -161,8 +162,9 @@ static bool same_way(const struct cp_rule *rule, const struct cp_way_out *way)
 	for (i = 0; i < CP_WAY_OUT_REGS; i++) {
 		const struct cp_rule_reg *r = rule_of(rule, i);
 
-		if (way->saved >> i & 1 &&
-		    (!r || r->kind != CP_RULE_OFFSET || r->offset != way->at[i] - way->cfa))
+		if (!(way->saved >> i & 1) || (!r && way->base == arch->sp && way->at[i] >= 0))
+			continue;
+		if (!r || r->kind != CP_RULE_OFFSET || r->offset != way->at[i] - way->cfa)
 			return false;
 	}
 	return true;
