@@ -398,6 +398,55 @@ stops() { key '["overhead"]["stops"]'; }
 	assert_equal "$(tail -n 1 out)" fine
 }
 
+# inner() goes on in the function that follows, so there is a breakpoint where it returns to,
+# which is where the jump of a detour of outer() would stand.
+@test "a function has no detour over a breakpoint that another one returns to" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	needs gcc
+	cat >returns.c <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		static volatile sig_atomic_t ended;
+		static void end(int signal) { (void)signal; ended = 1; }
+		long outer(long n);
+		__asm__(".globl inner; .type inner, @function; inner: inc %rdi; .size inner, . - inner\n"
+			".globl rest; .type rest, @function; rest: lea (%rdi), %rax; ret; .size rest, . - rest\n"
+			".globl outer; .type outer, @function; outer: sub $8, %rsp; call inner; add $8, %rsp; ret; .size outer, . - outer\n"
+			"ud2");
+		int main(void)
+		{
+			long wrong = 0, i;
+			signal(SIGTERM, end);
+			puts("runs");
+			fflush(stdout);
+			for (i = 0; !ended; i++)
+				wrong += outer(i) - i - 1;
+			return puts(wrong ? "wrong" : "fine") < 0;
+		}
+	END
+	gcc -O1 -o returns returns.c
+	private
+	start ./returns
+	tracee=$pid
+	until_true grep -q runs out
+	attach -t inner --max-rate=0
+	until_true ctl "$tracee" status >status.first
+	called() { [ "$(key '["calls"]["events"]')" -gt $((before + 2000)) ]; }
+	for _ in 1 2 3; do
+		before=$(key '["calls"]["events"]')
+		until_true called
+		ctl "$tracee" trace outer
+		before=$(key '["calls"]["events"]')
+		until_true called
+		ctl "$tracee" untrace outer
+	done
+	ctl "$tracee" stop
+	wait "$controller"
+	kill "$tracee"
+	wait "$tracee"
+	assert_equal "$(tail -n 1 out)" fine
+}
+
 @test "pause and resume: what is between is not recorded, and said to be" {
 	[ -z "${SANITIZED-}" ] || skip 'the sanitizers make cprof too slow for its times'
 	redis_session -t getCommand

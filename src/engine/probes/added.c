@@ -111,6 +111,8 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 			 ? EINVAL
 			 : engine_batch_send(&b, &armed);
 	share_slots(&b, before);
+	if (b.image->assembly->plans)
+		cp_map_put(&b.image->assembly->plans->returns, address - b.image->bias, 1);
 	if (errnum)
 		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
 	engine_batch_free(&b);

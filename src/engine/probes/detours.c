@@ -267,15 +267,19 @@ static bool settle(struct beside *b)
 	return any;
 }
 
-/* All breakpoints that stand in the image, or are about to: families' own, and those of
- * functions among `all`. */
+/* All breakpoints that stand in the image, or are about to: families' own, those of functions
+ * among `all`, and those at return addresses. */
 static void collect(struct beside *b, const struct engine_numbers *own,
 		    const struct engine_numbers *all)
 {
 	const cprof_session *s = b->image->process->session;
-	size_t i;
+	const struct engine_plans *plans = b->image->assembly->plans;
+	uint64_t address, unused;
+	size_t cursor = 0, i;
 
 	b->more = true;
+	while (plans && cp_map_next(&plans->returns, &cursor, &address, &unused))
+		b->failed |= !cp_vec_push(&b->others, address);
 	for (i = 0; i < own->count; i++)
 		b->failed |= !cp_vec_push(&b->others, s->calls->sites.items[own->items[i]].address);
 	for (i = 0; i < all->count; i++) {

@@ -47,6 +47,7 @@ void engine_plans_free(struct engine_plans *plans)
 	cp_probe_functions_free(&plans->functions);
 	cp_map_free(&plans->exports);
 	cp_map_free(&plans->library_calls);
+	cp_map_free(&plans->returns);
 	for (i = 0; i < ENGINE_FAMILIES; i++) {
 		cp_vec_free(&plans->own[i].sites);
 		cp_vec_free(&plans->own[i].groups);

@@ -76,6 +76,7 @@ struct engine_plans {
 	bool base_read, base_used; /* used: its code uses what detours find rings by (base.c) */
 	struct cp_map exports; /* hash of an exported name -> number of its symbol */
 	struct cp_map library_calls; /* where a library call is made -> traced function (stubs.c) */
+	struct cp_map returns; /* return addresses that got breakpoints, in any process */
 	uint32_t *numbers; /* by function: its number as a traced one + 1; 0: not asked */
 	bool watched; /* the sites below were looked for */
 	struct engine_own own[ENGINE_FAMILIES];
