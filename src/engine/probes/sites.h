@@ -71,8 +71,7 @@ struct engine_own {
 struct engine_plans {
 	struct cp_probe_functions functions;
 	bool read; /* `functions` were, or can't be */
-	bool pads_read; /* functions.pads were */
-	bool exports_read;
+	bool pads_read, exports_read; /* functions.pads, exports were */
 	bool base_read, base_used; /* used: its code uses what detours find rings by (base.c) */
 	struct cp_map exports; /* hash of an exported name -> number of its symbol */
 	struct cp_map library_calls; /* where a library call is made -> traced function (stubs.c) */
