@@ -350,21 +350,15 @@ stops() { key '["overhead"]["stops"]'; }
 	assert_equal "$(calls_of getCommand)" 3501
 }
 
-# The jump at the end of first() leads by the bytes that second() begins with, as long as
-# there is no breakpoint.
-@test "a function that is traced again comes by breakpoints where those of others are in its way" {
-	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
-	needs gcc
-	cat >beside.c <<-'END'
+# goes_on OPTION...: a program, ./goes_on, in $tracee, whose functions are read from standard
+# input. It calls wrong_by(i) with 0, 1, 2, ... until it gets SIGTERM, and says whether all
+# were 0.
+goes_on() {
+	cat - /dev/fd/3 3<<-'END' >goes_on.c
 		#include <signal.h>
 		#include <stdio.h>
 		static volatile sig_atomic_t ended;
 		static void end(int signal) { (void)signal; ended = 1; }
-		long second(void), third(long n);
-		/* Something leads to its leave, so that only the ret behind that is free. */
-		__attribute__((noinline)) long first(long n) { return n < 0 ? n : third(n) - 1; }
-		__asm__(".globl second; .type second, @function; second: xor %eax, %eax; ret; .size second, . - second");
-		__attribute__((noinline)) long third(long n) { volatile long k = n; return k + 2; }
 		int main(void)
 		{
 			long wrong = 0, i;
@@ -372,15 +366,39 @@ stops() { key '["overhead"]["stops"]'; }
 			puts("runs");
 			fflush(stdout);
 			for (i = 0; !ended; i++)
-				wrong += first(i) - i - 1 + second() + third(i) - i - 2;
+				wrong += wrong_by(i);
 			return puts(wrong ? "wrong" : "fine") < 0;
 		}
 	END
-	gcc -O0 -fno-toplevel-reorder -o beside beside.c
+	gcc "$@" -o goes_on goes_on.c
 	private
-	start ./beside
+	start ./goes_on
 	tracee=$pid
 	until_true grep -q runs out
+}
+
+# It went on as it should, and ends.
+was_fine() {
+	ctl "$tracee" stop
+	wait "$controller"
+	kill "$tracee"
+	wait "$tracee"
+	assert_equal "$(tail -n 1 out)" fine
+}
+
+# The jump at the end of first() leads by the bytes that second() begins with, as long as
+# there is no breakpoint.
+@test "a function that is traced again comes by breakpoints where those of others are in its way" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	needs gcc
+	goes_on -O0 -fno-toplevel-reorder <<-'END'
+		long second(void), third(long n);
+		/* Something leads to its leave, so that only the ret behind that is free. */
+		__attribute__((noinline)) long first(long n) { return n < 0 ? n : third(n) - 1; }
+		__asm__(".globl second; .type second, @function; second: xor %eax, %eax; ret; .size second, . - second");
+		__attribute__((noinline)) long third(long n) { volatile long k = n; return k + 2; }
+		static long wrong_by(long i) { return first(i) - i - 1 + second() + third(i) - i - 2; }
+	END
 	attach -t first --max-rate=0
 	until_true ctl "$tracee" status >status.first
 	[ "$(stops)" -lt 1000 ]
@@ -391,11 +409,7 @@ stops() { key '["overhead"]["stops"]'; }
 		ctl "$tracee" untrace first
 		ctl "$tracee" trace first
 	done
-	ctl "$tracee" stop
-	wait "$controller"
-	kill "$tracee"
-	wait "$tracee"
-	assert_equal "$(tail -n 1 out)" fine
+	was_fine
 }
 
 # inner() goes on in the function that follows, so there is a breakpoint where it returns to,
@@ -403,32 +417,14 @@ stops() { key '["overhead"]["stops"]'; }
 @test "a function has no detour over a breakpoint that another one returns to" {
 	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
 	needs gcc
-	cat >returns.c <<-'END'
-		#include <signal.h>
-		#include <stdio.h>
-		static volatile sig_atomic_t ended;
-		static void end(int signal) { (void)signal; ended = 1; }
+	goes_on -O1 <<-'END'
 		long outer(long n);
 		__asm__(".globl inner; .type inner, @function; inner: inc %rdi; .size inner, . - inner\n"
 			".globl rest; .type rest, @function; rest: lea (%rdi), %rax; ret; .size rest, . - rest\n"
 			".globl outer; .type outer, @function; outer: sub $8, %rsp; call inner; add $8, %rsp; ret; .size outer, . - outer\n"
 			"ud2");
-		int main(void)
-		{
-			long wrong = 0, i;
-			signal(SIGTERM, end);
-			puts("runs");
-			fflush(stdout);
-			for (i = 0; !ended; i++)
-				wrong += outer(i) - i - 1;
-			return puts(wrong ? "wrong" : "fine") < 0;
-		}
+		static long wrong_by(long i) { return outer(i) - i - 1; }
 	END
-	gcc -O1 -o returns returns.c
-	private
-	start ./returns
-	tracee=$pid
-	until_true grep -q runs out
 	attach -t inner --max-rate=0
 	until_true ctl "$tracee" status >status.first
 	called() { [ "$(key '["calls"]["events"]')" -gt $((before + 2000)) ]; }
@@ -440,11 +436,7 @@ stops() { key '["overhead"]["stops"]'; }
 		until_true called
 		ctl "$tracee" untrace outer
 	done
-	ctl "$tracee" stop
-	wait "$controller"
-	kill "$tracee"
-	wait "$tracee"
-	assert_equal "$(tail -n 1 out)" fine
+	was_fine
 }
 
 @test "pause and resume: what is between is not recorded, and said to be" {
