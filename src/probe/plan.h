@@ -47,8 +47,8 @@ enum cp_probe_why {
 struct cp_probe_plan {
 	enum cp_probe_why why;
 	const char *why_text; /* static: for people, "" when FULL */
-	/* Something jumps to its own entry, or behind its landing pad: an ENTRY hit with the sp and the return address
-	 * of its open call is another round of a loop, not a call. */
+	/* Something jumps to its own entry, or behind its landing pad: an ENTRY hit with the sp
+	 * and the return address of its open call is another round of a loop, not a call. */
 	bool loops;
 	/* The code of the function, for the tracer's group: its ranges and the parts
 	 * that were found on the way. */

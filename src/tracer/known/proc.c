@@ -141,19 +141,21 @@ enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
 	return PROC_BLOCKED;
 }
 
-/* All of /proc/TID/status. */
-static bool read_status(pid_t tid, char *buf, size_t size)
+bool proc_read(pid_t tid, const char *name, char *buf, size_t size)
 {
 	char path[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)tid, name);
 	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, size - 1);
+	n = fd < 0 ? -1 : read(fd, buf, size - 1);
 	buf[n > 0 ? n : 0] = 0;
 	return n > 0;
+}
+
+static bool read_status(pid_t tid, char *buf, size_t size)
+{
+	return proc_read(tid, "status", buf, size);
 }
 
 /* The number behind "\nKEY:\t". */
@@ -229,22 +231,32 @@ static bool is_ending(pid_t tid)
 	       proc_has_ended(tid);
 }
 
-int proc_why(pid_t pid, int errnum)
+pid_t proc_find_task(pid_t pid, bool (*is_it)(pid_t tid))
 {
 	char path[64];
 	const struct dirent *e;
-	bool lives = false;
+	pid_t tid, found = 0;
 	DIR *dir;
 
-	if (!errnum)
-		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
-	while (dir && !lives && (e = readdir(dir)))
-		lives = *e->d_name != '.' && !is_ending((pid_t)atoi(e->d_name));
+	while (dir && !found && (e = readdir(dir))) {
+		tid = (pid_t)atoi(e->d_name);
+		found = tid > 0 && is_it(tid) ? tid : 0;
+	}
 	if (dir)
 		closedir(dir);
-	return lives ? errnum : ESRCH;
+	return found;
+}
+
+static bool is_living(pid_t tid)
+{
+	return !is_ending(tid);
+}
+
+int proc_why(pid_t pid, int errnum)
+{
+	return errnum && !proc_find_task(pid, is_living) ? ESRCH : errnum;
 }
 
 pid_t proc_tracer_of(pid_t tid)

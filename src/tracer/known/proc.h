@@ -11,6 +11,11 @@
 
 #include "tracer/known/state.h"
 
+/* What a file of /proc/TID says, up to size - 1 bytes of it, and a 0 behind. False, and "", when
+ * it can't be read. */
+bool proc_read(pid_t tid, const char *name, char *buf, size_t size);
+/* A task of the process of which that is true; 0: there is none. */
+pid_t proc_find_task(pid_t pid, bool (*is_it)(pid_t tid));
 /* The name that it has, or had when it ended and is not reaped; "" when it can't be read. */
 void proc_name(const struct thread *t, char *name, size_t size);
 /* False, and *ret is untouched, when it can't be read. */

@@ -12,7 +12,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -44,19 +42,6 @@ static int compare_memory(pid_t a, pid_t b)
 
 /* ---- without kcmp() ---- */
 
-/* Pages of all kinds, as a line. */
-static bool read_sizes(pid_t pid, char *line, size_t size)
-{
-	char path[64];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, line, size - 1);
-	line[n > 0 ? n : 0] = 0;
-	return n > 0;
-}
-
 static bool looks_the_same(pid_t a, pid_t b)
 {
 	char x[160], y[160];
@@ -66,7 +51,7 @@ static bool looks_the_same(pid_t a, pid_t b)
 	    !cp_file_stat_field(b, SESSION_FIELD, y, sizeof(y)) || strcmp(x, y) != 0)
 		return false;
 	for (i = 0; i < SIZES_LOOKS; i++)
-		if (!read_sizes(a, x, sizeof(x)) || !read_sizes(b, y, sizeof(y)) ||
+		if (!proc_read(a, "statm", x, sizeof(x)) || !proc_read(b, "statm", y, sizeof(y)) ||
 		    strcmp(x, y) != 0)
 			return false;
 	return true;
@@ -74,26 +59,15 @@ static bool looks_the_same(pid_t a, pid_t b)
 
 /* ---- who shares ---- */
 
+static bool has_memory(pid_t tid)
+{
+	return !proc_has_ended(tid);
+}
+
 /* A thread that has memory: a leader that has ended has none, as a kernel's thread. */
 static pid_t with_memory(pid_t pid)
 {
-	char path[64];
-	struct dirent *e;
-	pid_t tid, found = 0;
-	DIR *dir;
-
-	if (!proc_has_ended(pid))
-		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && !found && (e = readdir(dir))) {
-		tid = atoi(e->d_name);
-		if (tid > 0 && !proc_has_ended(tid))
-			found = tid;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return has_memory(pid) ? pid : proc_find_task(pid, has_memory);
 }
 
 /* Has the process more threads than one, so that its leader may be gone? */
@@ -118,18 +92,12 @@ static bool shares(pid_t known, pid_t pid)
 /* Does the thread wait until a child executes or exits? */
 static bool waits_for_child(pid_t tid)
 {
-	char path[64], state[4], call[32];
-	ssize_t n;
+	char state[4], call[32];
 	long nr;
 
-	if (!cp_file_stat_field(tid, STATE_FIELD, state, sizeof(state)) || *state != 'D')
+	if (!cp_file_stat_field(tid, STATE_FIELD, state, sizeof(state)) || *state != 'D' ||
+	    !proc_read(tid, "syscall", call, sizeof(call)))
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, call, sizeof(call) - 1);
-	if (n <= 0)
-		return false;
-	call[n] = 0;
 	nr = strtol(call, NULL, 10);
 #ifdef SYS_vfork
 	if (nr == SYS_vfork)
